@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+var bothCase = benchCase{
+	name:  "both",
+	about: "bulk producers and one worker at the same time, until the last job is done",
+	floor: floorBoth,
+	figures: []figure{
+		{"enqueue and drain at once, jobs/s", jobsPerSecond, target{of: medianRatio, bound: 0.5}},
+		{"  Redis µs per job", redisMicros, target{}},
+		{"  Go allocations per job", allocations, target{}},
+	},
+}
+
+func floorBoth(ctx context.Context, l *lab) (sample, error) {
+	rdb := l.connect(2 * floorConnections)
+	defer rdb.Close()
+	jobs := l.size.both
+	return l.metered(ctx, jobs, func() (time.Duration, error) {
+		start := time.Now()
+		err := parallel(ctx, 2, func(ctx context.Context, i int) error {
+			if i == 0 {
+				return floorFill(ctx, rdb, jobs)
+			}
+			return floorDrain(ctx, rdb, jobs)
+		})
+		return time.Since(start), err
+	})
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+var bulkCase = benchCase{
+	name:  "bulk",
+	about: "jobs enqueued in bulk",
+	floor: floorBulk,
+	figures: []figure{
+		{"bulk enqueue, jobs/s", jobsPerSecond, target{of: medianRatio, bound: 0.6}},
+		{"  Redis µs per job", redisMicros, target{}},
+		{"  Go allocations per job", allocations, target{}},
+	},
+}
+
+func floorBulk(ctx context.Context, l *lab) (sample, error) {
+	return floorEnqueued(ctx, l, l.size.enqueue)
+}
+
+// floorEnqueued measures the floor's bulk enqueue of so many jobs.
+func floorEnqueued(ctx context.Context, l *lab, jobs int) (sample, error) {
+	rdb := l.connect(floorConnections)
+	defer rdb.Close()
+	return l.metered(ctx, jobs, func() (time.Duration, error) {
+		start := time.Now()
+		err := floorFill(ctx, rdb, jobs)
+		return time.Since(start), err
+	})
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var pickupCase = benchCase{
+	name:  "pickup",
+	about: "how long an idle worker takes from the enqueue call to the start of the handler",
+	floor: floorPickup,
+	figures: []figure{
+		{"idle pick-up, p50 ms", p50Millis, target{of: medianRatio, atMost: true, bound: 1.3}},
+		{"  p99 ms", p99Millis, target{of: medianValue, atMost: true, bound: 3}},
+	},
+}
+
+// pickupPause lets the worker fall idle between two samples. It varies, so that
+// samples do not march in step with a timer.
+func pickupPause() time.Duration {
+	return 5*time.Millisecond + rand.N(10*time.Millisecond)
+}
+
+// floorPickup times a bare enqueue with PUBLISH and the claim by a subscriber.
+func floorPickup(ctx context.Context, l *lab) (sample, error) {
+	rdb := l.connect(2)
+	defer rdb.Close()
+	subscription := rdb.Subscribe(ctx, floorChannel)
+	defer subscription.Close()
+	if _, err := subscription.Receive(ctx); err != nil {
+		return nil, err
+	}
+	started, failed := make(chan time.Time, 1), make(chan error, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	go func() { failed <- floorServe(ctx, rdb, subscription, started) }()
+	waits, err := pickups(ctx, l.size.pickups, started, failed, func(i int) error {
+		return floorWakeScript.Run(ctx, rdb, floorEnqueueKeys, i, encodedPayload(), floorChannel).Err()
+	})
+	cancel()
+	if err != nil {
+		return nil, err
+	}
+	<-failed
+	return latencies(waits), nil
+}
+
+// floorServe claims one job for every message and says when it had it. It
+// completes the job with the next claim, as a worker does.
+func floorServe(ctx context.Context, rdb *redis.Client, wakes *redis.PubSub, started chan<- time.Time) error {
+	worker := newFloorWorker(rdb, "00000000")
+	messages := wakes.Channel()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-messages:
+		}
+		_, claimed, err := worker.turn(ctx, floorBatch)
+		at := time.Now()
+		switch {
+		case err != nil:
+			return err
+		case claimed != 1:
+			return fmt.Errorf("a wake-up brought %d jobs, not 1", claimed)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case started <- at:
+		}
+	}
+}
+
+// pickups calls enqueue n times, each time on an idle worker, and returns how
+// long each took until the worker had started.
+func pickups(ctx context.Context, n int, started <-chan time.Time, failed <-chan error, enqueue func(i int) error) ([]float64, error) {
+	waits := make([]float64, 0, n)
+	for i := range n {
+		if err := pause(ctx, pickupPause()); err != nil {
+			return nil, err
+		}
+		before := time.Now()
+		if err := enqueue(i + 1); err != nil {
+			return nil, err
+		}
+		select {
+		case at := <-started:
+			waits = append(waits, millis(at.Sub(before)))
+		case err := <-failed:
+			return nil, fmt.Errorf("the worker ended early: %w", err)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return waits, nil
+}
+
+func latencies(waits []float64) sample {
+	return sample{p50Millis: quantile(waits, 0.5), p99Millis: quantile(waits, 0.99)}
+}
