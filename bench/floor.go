@@ -83,15 +83,12 @@ func (w *floorWorker) turn(ctx context.Context, want int) (completed, claimed in
 // floorEnqueue enqueues the jobs first..first+n-1 in batches over one connection.
 func floorEnqueue(ctx context.Context, rdb *redis.Client, first, n int) error {
 	body := encodedPayload()
-	args := make([]any, 0, 1+3*floorBatch)
+	args := make([]any, 0, 2*floorBatch)
 	for done := 0; done < n; {
 		size := min(floorBatch, n-done)
-		args = append(args[:0], size)
+		args = args[:0]
 		for i := range size {
 			args = append(args, strconv.Itoa(first+done+i), body)
-		}
-		for i := range size {
-			args = append(args, args[1+2*i])
 		}
 		if err := floorEnqueueScript.Run(ctx, rdb, floorEnqueueKeys, args...).Err(); err != nil {
 			return err
