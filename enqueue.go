@@ -1,0 +1,153 @@
+package cyclone
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/cyclone-queue/cyclone/internal/wire"
+)
+
+// EnqueueAction enqueues the action with in and returns its run. A bad option is
+// an error, and nothing is written. When a unique or request key is held,
+// the run is that of the holder, see [Run.Existing].
+//
+// With [ErrUnknownOutcome] or [ErrNotReplicated] the run is returned beside the
+// error if its id is known: the step may well be stored.
+func EnqueueAction[In any](ctx context.Context, e Enqueuer, action *Action[In], in In, opts ...EnqueueOption) (*Run, error) {
+	return enqueueRun(ctx, e, action.With(in, opts...))
+}
+
+// EnqueueStep enqueues the step with in and returns its run, which gives the
+// output. It returns the errors of [EnqueueAction].
+func EnqueueStep[In, Out any](ctx context.Context, e Enqueuer, step *Step[In, Out], in In, opts ...EnqueueOption) (*RunOf[Out], error) {
+	return enqueueRunOf[Out](ctx, e, step.With(in, opts...))
+}
+
+// EnqueueTask enqueues the task with in and returns its run, which gives the
+// output. It returns the errors of [EnqueueAction].
+func EnqueueTask[In, Out any](ctx context.Context, e Enqueuer, task *Task[In, Out], in In, opts ...EnqueueOption) (*RunOf[Out], error) {
+	return enqueueRunOf[Out](ctx, e, task.With(in, opts...))
+}
+
+// EnqueueJSON enqueues a step of which only the kind is known, with an input that
+// is JSON already; the worker decodes it into the definition's input. The
+// definition's own options are not known here: only those given apply. It
+// returns the errors of [EnqueueAction], and one for invalid JSON.
+func EnqueueJSON(ctx context.Context, e Enqueuer, kind string, input []byte, opts ...EnqueueOption) (*Run, error) {
+	spec := &wire.Spec{Kind: kind, RawJSON: input}
+	spec.Err = errors.Join(wire.CheckName("kind", kind), checkJSON(input), applyEnqueue(spec, opts))
+	return enqueueRun(ctx, e, Request{spec})
+}
+
+// EnqueueMany enqueues any mix of requests and returns their runs in the same
+// order. When any request is bad, nothing is written. Any failure of single
+// requests is a [BatchError]; the runs of those that failed are nil.
+func EnqueueMany(ctx context.Context, e Enqueuer, requests ...Request) ([]*Run, error) {
+	if err := checkAll(requests); err != nil {
+		return nil, fmt.Errorf("cyclone: enqueue: %w", err)
+	}
+	if len(requests) == 0 {
+		return nil, nil
+	}
+	receipts, err := e.Enqueue(ctx, requests...)
+	if err == nil && len(receipts) != len(requests) {
+		err = fmt.Errorf("%d receipts for %d requests", len(receipts), len(requests))
+	}
+	if err != nil {
+		err = fmt.Errorf("cyclone: enqueue: %w", err)
+	}
+	runs := make([]*Run, len(receipts))
+	for i, receipt := range receipts {
+		if h, ok := receipt.handle(e); ok {
+			runs[i] = &Run{h}
+		}
+	}
+	return runs, err
+}
+
+func enqueueRun(ctx context.Context, e Enqueuer, r Request) (*Run, error) {
+	h, ok, err := enqueueOne(ctx, e, r)
+	if !ok {
+		return nil, err
+	}
+	return &Run{h}, err
+}
+
+func enqueueRunOf[Out any](ctx context.Context, e Enqueuer, r Request) (*RunOf[Out], error) {
+	h, ok, err := enqueueOne(ctx, e, r)
+	if !ok {
+		return nil, err
+	}
+	return &RunOf[Out]{h}, err
+}
+
+// enqueueOne enqueues a single request; the error is its own, not a batch's. ok
+// tells whether the run's id is known.
+func enqueueOne(ctx context.Context, e Enqueuer, r Request) (h handleOf, ok bool, err error) {
+	if err := r.Spec().Err; err != nil {
+		return handleOf{}, false, fmt.Errorf("cyclone: enqueue %w", err)
+	}
+	receipts, err := e.Enqueue(ctx, r)
+	switch {
+	case len(receipts) == 1:
+		h, ok = receipts[0].handle(e)
+		if receipts[0].Err != nil {
+			err = receipts[0].Err
+		}
+	case err == nil:
+		err = fmt.Errorf("%d receipts for 1 request", len(receipts))
+	default:
+		err = only(err)
+	}
+	if err != nil {
+		err = fmt.Errorf("cyclone: enqueue %s: %w", r.Spec().Kind, err)
+	}
+	return h, ok, err
+}
+
+// only returns the one error of a batch of one, and any other error as it is.
+func only(err error) error {
+	var batch *BatchError
+	if errors.As(err, &batch) && len(batch.Errors) == 1 && batch.Errors[0] != nil {
+		return batch.Errors[0]
+	}
+	return err
+}
+
+// handle returns the run of a receipt that has one.
+func (r Receipt) handle(e Enqueuer) (h handleOf, ok bool) {
+	stored := r.Err == nil || errors.Is(r.Err, ErrUnknownOutcome) || errors.Is(r.Err, ErrNotReplicated)
+	if !stored || r.ID == 0 {
+		return handleOf{}, false
+	}
+	return handleOf{enqueuer: e, id: r.ID, existing: r.Existing}, true
+}
+
+// checkAll returns a BatchError when any request is bad.
+func checkAll(requests []Request) error {
+	var bad []error
+	for i, r := range requests {
+		if err := r.Spec().Err; err != nil {
+			if bad == nil {
+				bad = make([]error, len(requests))
+			}
+			bad[i] = err
+		}
+	}
+	if bad == nil {
+		return nil
+	}
+	return &BatchError{Errors: bad}
+}
+
+func checkJSON(input []byte) error {
+	if len(input) > wire.MaxPayload {
+		return fmt.Errorf("input of %d bytes: must be at most %d", len(input), wire.MaxPayload)
+	}
+	if !json.Valid(input) {
+		return errors.New("input: not valid JSON")
+	}
+	return nil
+}

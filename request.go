@@ -1,0 +1,69 @@
+package cyclone
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cyclone-queue/cyclone/internal/wire"
+)
+
+// Enqueuer stores requests and waits for their results. The Client of package
+// queue is one. It is safe for concurrent use.
+type Enqueuer interface {
+	// Enqueue stores the requests and returns one receipt for each, in order.
+	// When any request is bad, all bad ones are reported in a [BatchError] and
+	// nothing is written. When some fail later, the error is a BatchError too,
+	// and the receipts tell which. [ErrUnknownOutcome] means that a request may
+	// have been stored.
+	Enqueue(ctx context.Context, requests ...Request) ([]Receipt, error)
+
+	// Await blocks until the run has ended and decodes its output into out, a
+	// pointer, or nil to leave it. It returns nil for a completed run, a
+	// [RunError] for any other end, [ErrNotFound] for a run that is not, or no
+	// longer, known, and ctx's error when that is done first.
+	Await(ctx context.Context, id RunID, out any) error
+}
+
+// Request is a step that is ready to be enqueued; With of [Action], [Step] and
+// [Task] makes one. The zero Request is rejected. It may be enqueued more than
+// once, and each time makes another run.
+type Request struct{ spec *wire.Spec }
+
+// Spec is for the packages of this module. It is never nil.
+func (r Request) Spec() *wire.Spec {
+	if r.spec == nil {
+		return &wire.Spec{Err: errEmptyRequest}
+	}
+	return r.spec
+}
+
+// Receipt is the answer to one [Request].
+type Receipt struct {
+	// ID is the run's id, or that of the run that holds the unique or request key.
+	ID RunID
+	// Existing tells that ID was there before and nothing new was enqueued.
+	Existing bool
+	// Err is why the request failed; nil when it did not.
+	Err error
+}
+
+// newRequest applies the options. What is bad about them waits in Spec.Err.
+func newRequest(def *wire.Definition, in any, opts []EnqueueOption) Request {
+	spec := &wire.Spec{Def: def, Kind: def.Name, Input: in}
+	spec.Err = applyEnqueue(spec, opts)
+	return Request{spec}
+}
+
+// applyEnqueue fills the spec's options and returns what is wrong with them.
+func applyEnqueue(spec *wire.Spec, opts []EnqueueOption) error {
+	for _, opt := range opts {
+		if opt == nil {
+			return fmt.Errorf("%s: %w", spec.Kind, errNilOption)
+		}
+		opt.ApplyEnqueue(&spec.Options)
+	}
+	if err := spec.Options.Validate(); err != nil {
+		return fmt.Errorf("%s: %w", spec.Kind, err)
+	}
+	return nil
+}
