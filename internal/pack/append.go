@@ -12,12 +12,13 @@ const (
 	codeFixArray = 0x90
 	codeFixStr   = 0xa0
 	codeNil      = 0xc0
-	codeNever    = 0xc1
 	codeFalse    = 0xc2
 	codeTrue     = 0xc3
 	codeBin8     = 0xc4
 	codeBin16    = 0xc5
 	codeBin32    = 0xc6
+	codeExt8     = 0xc7
+	codeExt32    = 0xc9
 	codeUint8    = 0xcc
 	codeUint16   = 0xcd
 	codeUint32   = 0xce
@@ -26,6 +27,8 @@ const (
 	codeInt16    = 0xd1
 	codeInt32    = 0xd2
 	codeInt64    = 0xd3
+	codeFixExt1  = 0xd4
+	codeFixExt16 = 0xd8
 	codeStr8     = 0xd9
 	codeStr16    = 0xda
 	codeStr32    = 0xdb

@@ -2,7 +2,6 @@ package pack
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 )
 
@@ -223,6 +222,6 @@ func (r *Reader) take(n int) []byte {
 
 func (r *Reader) fail(reason error) {
 	if r.err == nil {
-		r.err = fmt.Errorf("byte %d: %w", r.off, reason)
+		r.err = refuse(r.off, reason)
 	}
 }
