@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -34,17 +35,16 @@ func floorPickup(ctx context.Context, l *lab) (sample, error) {
 	if _, err := subscription.Receive(ctx); err != nil {
 		return nil, err
 	}
-	started, failed := make(chan time.Time, 1), make(chan error, 1)
+	started := make(chan time.Time, 1)
 	ctx, cancel := context.WithCancel(ctx)
-	go func() { failed <- floorServe(ctx, rdb, subscription, started) }()
-	waits, err := pickups(ctx, l.size.pickups, started, failed, func(i int) error {
+	worker := inBackground(func() error { return floorServe(ctx, rdb, subscription, started) })
+	waits, err := pickups(ctx, l.size.pickups, started, worker, func(i int) error {
 		return floorWakeScript.Run(ctx, rdb, floorEnqueueKeys, i, encodedPayload(), floorChannel).Err()
 	})
 	cancel()
-	if err != nil {
+	if err = errors.Join(err, worker.wait()); err != nil {
 		return nil, err
 	}
-	<-failed
 	return latencies(waits), nil
 }
 
@@ -56,7 +56,7 @@ func floorServe(ctx context.Context, rdb *redis.Client, wakes *redis.PubSub, sta
 	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil // the normal end
 		case <-messages:
 		}
 		_, claimed, err := worker.turn(ctx, floorBatch)
@@ -69,7 +69,7 @@ func floorServe(ctx context.Context, rdb *redis.Client, wakes *redis.PubSub, sta
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil
 		case started <- at:
 		}
 	}
@@ -77,7 +77,7 @@ func floorServe(ctx context.Context, rdb *redis.Client, wakes *redis.PubSub, sta
 
 // pickups calls enqueue n times, each time on an idle worker, and returns how
 // long each took until the worker had started.
-func pickups(ctx context.Context, n int, started <-chan time.Time, failed <-chan error, enqueue func(i int) error) ([]float64, error) {
+func pickups(ctx context.Context, n int, started <-chan time.Time, worker *background, enqueue func(i int) error) ([]float64, error) {
 	waits := make([]float64, 0, n)
 	for i := range n {
 		if err := pause(ctx, pickupPause()); err != nil {
@@ -90,8 +90,8 @@ func pickups(ctx context.Context, n int, started <-chan time.Time, failed <-chan
 		select {
 		case at := <-started:
 			waits = append(waits, millis(at.Sub(before)))
-		case err := <-failed:
-			return nil, fmt.Errorf("the worker ended early: %w", err)
+		case <-worker.ended:
+			return nil, errEndedEarly
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

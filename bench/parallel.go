@@ -29,3 +29,28 @@ func share(n, i, k int) (first, count int) {
 	first = n * i / k
 	return first, n*(i+1)/k - first
 }
+
+// errEndedEarly is returned when a worker ends while its work is still awaited;
+// its own error is joined to it.
+var errEndedEarly = errors.New("the worker ended early")
+
+// background is work that goes on beside a measurement.
+type background struct {
+	ended chan struct{}
+	err   error // once ended is closed
+}
+
+func inBackground(work func() error) *background {
+	b := &background{ended: make(chan struct{})}
+	go func() {
+		defer close(b.ended)
+		b.err = work()
+	}()
+	return b
+}
+
+// wait returns the work's error once it has ended.
+func (b *background) wait() error {
+	<-b.ended
+	return b.err
+}

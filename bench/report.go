@@ -26,7 +26,7 @@ func (r report) writeJSON(w io.Writer) error {
 
 // writeTable writes medians over the rounds, with the smallest and largest in brackets.
 func (r report) writeTable(w io.Writer) error {
-	rows := [][]string{{"figure", "floor", "Cyclone", "", "Cyclone ÷ floor", "", "target", "met"}}
+	rows := [][]string{{"figure", "floor", "Cyclone", "", "ratio", "", "target", "met"}}
 	missed := 0
 	for _, f := range r.Figures {
 		row := []string{f.Title, middle(f.Floor), middle(f.Cyclone), ends(f.Cyclone), middle(f.Ratio), ends(f.Ratio), f.Target, ""}
@@ -53,8 +53,10 @@ func (r report) writeTable(w io.Writer) error {
 	return err
 }
 
-// writeAligned pads every column to its widest cell: numbers to the right, text
-// (the first and the last two columns) to the left.
+// numeric says which columns of the table are aligned to the right.
+var numeric = [...]bool{1: true, 2: true, 4: true, 7: false}
+
+// writeAligned pads every column to its widest cell.
 func writeAligned(w *strings.Builder, rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -66,10 +68,10 @@ func writeAligned(w *strings.Builder, rows [][]string) {
 		var line strings.Builder
 		for i, cell := range row {
 			fill := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i == 0 || i >= len(row)-2 {
-				cell += fill
-			} else {
+			if numeric[i] {
 				cell = fill + cell
+			} else {
+				cell += fill
 			}
 			if line.WriteString(cell); widths[i] > 0 {
 				line.WriteString("  ")
