@@ -7,7 +7,8 @@ import (
 )
 
 // Marker is an error that fixes what becomes of the attempt that returned it.
-// [Decide] obeys the outermost marker that [errors.As] finds.
+// [Decide] obeys the outermost marker that [errors.As] finds; of joined errors,
+// the first that has one.
 type Marker interface {
 	error
 	// RetryMark returns the same mark on every call.

@@ -64,7 +64,7 @@ func ValidateDelays(delays []time.Duration) error {
 	}
 	for i, d := range delays {
 		if d <= 0 || d > MaxDelay {
-			bad = append(bad, fmt.Errorf("Delays[%d] %v: must be above 0 and at most %v", i, d, MaxDelay))
+			bad = append(bad, fmt.Errorf("Delays[%d] %v: must be above 0 and at most 100 years", i, d))
 		}
 	}
 	return errors.Join(bad...)
