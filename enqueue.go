@@ -85,21 +85,21 @@ func enqueueRunOf[Out any](ctx context.Context, e Enqueuer, r Request) (*RunOf[O
 
 // enqueueOne enqueues a single request; the error is its own, not a batch's. ok
 // tells whether the run's id is known.
-func enqueueOne(ctx context.Context, e Enqueuer, r Request) (h handleOf, ok bool, err error) {
+func enqueueOne(ctx context.Context, e Enqueuer, r Request) (h runHandle, ok bool, err error) {
 	if err := r.Spec().Err; err != nil {
-		return handleOf{}, false, fmt.Errorf("cyclone: enqueue %w", err)
+		return runHandle{}, false, fmt.Errorf("cyclone: enqueue %w", err)
 	}
 	receipts, err := e.Enqueue(ctx, r)
-	switch {
-	case len(receipts) == 1:
+	if len(receipts) == 1 {
 		h, ok = receipts[0].handle(e)
-		if receipts[0].Err != nil {
-			err = receipts[0].Err
-		}
-	case err == nil:
-		err = fmt.Errorf("%d receipts for 1 request", len(receipts))
-	default:
+	}
+	switch {
+	case len(receipts) == 1 && receipts[0].Err != nil:
+		err = receipts[0].Err
+	case err != nil:
 		err = only(err)
+	case len(receipts) != 1:
+		err = fmt.Errorf("%d receipts for 1 request", len(receipts))
 	}
 	if err != nil {
 		err = fmt.Errorf("cyclone: enqueue %s: %w", r.Spec().Kind, err)
@@ -117,12 +117,12 @@ func only(err error) error {
 }
 
 // handle returns the run of a receipt that has one.
-func (r Receipt) handle(e Enqueuer) (h handleOf, ok bool) {
+func (r Receipt) handle(e Enqueuer) (h runHandle, ok bool) {
 	stored := r.Err == nil || errors.Is(r.Err, ErrUnknownOutcome) || errors.Is(r.Err, ErrNotReplicated)
 	if !stored || r.ID == 0 {
-		return handleOf{}, false
+		return runHandle{}, false
 	}
-	return handleOf{enqueuer: e, id: r.ID, existing: r.Existing}, true
+	return runHandle{enqueuer: e, id: r.ID, existing: r.Existing}, true
 }
 
 // checkAll returns a BatchError when any request is bad.

@@ -4,7 +4,7 @@ import "context"
 
 // Run is the handle of an enqueued run. It holds no connection, needs no
 // closing, and is safe for concurrent use.
-type Run struct{ handleOf }
+type Run struct{ runHandle }
 
 // Wait blocks until the run has ended. It returns nil for a completed run, a
 // [RunError] for a failed or cancelled one, [ErrNotFound] when nothing is kept
@@ -13,7 +13,7 @@ type Run struct{ handleOf }
 func (r *Run) Wait(ctx context.Context) error { return r.enqueuer.Await(ctx, r.id, nil) }
 
 // RunOf is the handle of an enqueued run that has an output.
-type RunOf[Out any] struct{ handleOf }
+type RunOf[Out any] struct{ runHandle }
 
 // Wait blocks until the run has ended and returns its output, or the errors of
 // [Run.Wait] with the zero value.
@@ -28,23 +28,23 @@ func (r *RunOf[Out]) Wait(ctx context.Context) (Out, error) {
 
 // Attach returns the handle of a run by its id, which is not checked; Wait finds
 // out whether there is such a run.
-func Attach(e Enqueuer, id RunID) *Run { return &Run{handleOf{enqueuer: e, id: id}} }
+func Attach(e Enqueuer, id RunID) *Run { return &Run{runHandle{enqueuer: e, id: id}} }
 
 // AttachOf is [Attach] for a run whose output is an Out.
 func AttachOf[Out any](e Enqueuer, id RunID) *RunOf[Out] {
-	return &RunOf[Out]{handleOf{enqueuer: e, id: id}}
+	return &RunOf[Out]{runHandle{enqueuer: e, id: id}}
 }
 
-// handleOf is what every handle knows about its run.
-type handleOf struct {
+// runHandle is what every handle knows about its run.
+type runHandle struct {
 	enqueuer Enqueuer
 	id       RunID
 	existing bool
 }
 
 // ID is the run's id.
-func (h handleOf) ID() RunID { return h.id }
+func (h runHandle) ID() RunID { return h.id }
 
 // Existing tells that the enqueue found this run under its unique or request key
 // and made no new one.
-func (h handleOf) Existing() bool { return h.existing }
+func (h runHandle) Existing() bool { return h.existing }

@@ -86,9 +86,9 @@ func (p Priority) set(o *wire.Options) {
 	o.Priority = wire.Priority(p)
 }
 
-// WithTimeout limits how long one attempt may run; d must be above zero. At the
-// timeout the attempt's Context is done, and the attempt fails with the code
-// "timeout". Without it an attempt runs as long as its lease is extended, unless
+// WithTimeout limits how long one attempt may run; d must be a millisecond or
+// more. At the timeout the attempt's Context is done, and the attempt fails with the
+// code "timeout". Without it an attempt runs as long as its lease is extended, unless
 // the worker's configuration limits it.
 func WithTimeout(d time.Duration) Option { return anywhere[timeout]{timeout(d)} }
 

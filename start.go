@@ -30,8 +30,8 @@ func (t startAt) set(o *wire.Options) {
 }
 
 // WithExpiry gives up on the step when it has not started d after its enqueue: it
-// is then discarded with the code "expired". d must be above zero, and longer
-// than a WithDelay beside it. An attempt that has started is not touched.
+// is then discarded with the code "expired". d must be a millisecond or more, and
+// longer than a WithDelay beside it. An attempt that has started is not touched.
 func WithExpiry(d time.Duration) StartOption { return atStart[expiry]{expiry(d)} }
 
 type expiry time.Duration

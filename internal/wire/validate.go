@@ -26,7 +26,7 @@ func (o *Options) Validate() error {
 		v.add(fmt.Errorf("priority %d: must be High, Default or Low", o.Priority))
 	}
 	if o.Set.Has(FieldTimeout) {
-		v.span("timeout", o.Timeout, 1)
+		v.span("timeout", o.Timeout, time.Millisecond)
 	}
 	if o.Set.Has(FieldRetention) {
 		v.span("retention", o.Retention, 0)
@@ -132,8 +132,9 @@ func (v *verdict) size(what string, n, low, high int) {
 	}
 }
 
+// span checks a duration: at least low, at most [retry.MaxDelay].
 func (v *verdict) span(what string, d, low time.Duration) {
 	if d < low || d > retry.MaxDelay {
-		v.add(fmt.Errorf("%s %v: must be %v to %v", what, d, low, retry.MaxDelay))
+		v.add(fmt.Errorf("%s %v: must be at least %v and at most 100 years", what, d, low))
 	}
 }
