@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 
@@ -238,7 +239,7 @@ func NewEncryptedCodec(id uint8, inner Codec, data []byte, keys ...EncryptionKey
 			return nil, fmt.Errorf("queue: encryption %w", err)
 		}
 	}
-	return &encryptedCodec{id: id, inner: inner, json: NewJSONCodec(0), sealer: sealer}, nil
+	return &encryptedCodec{id: id, inner: inner, json: jsonCodec{math.MaxInt}, sealer: sealer}, nil
 }
 
 // encryptedCodec seals the inner payload with its codec's id in front: what came
