@@ -1,0 +1,53 @@
+-- extend: renews leases, marks attempts as started, and records the worker's own description. Safe to send
+-- twice: it only ever sets a held lease to now + lease.
+-- KEYS: ghosts workers
+-- KEYS per queue: leased
+-- ARGV: lease_ms; worker = worker id; info = its description, '' to leave it; nq;
+--   then per queue: n, n x ('0', 'id:token'), n x id, n x (lane*2+started)
+-- RETURNS: {0, now ms, {member, reason 'lost' or 'cancelled', ...}}
+--@include clock
+local ghosts, workers = KEYS[1], KEYS[2]
+local lease_ms, worker, info, nq = tonumber(ARGV[1]), ARGV[2], ARGV[3], tonumber(ARGV[4])
+local now = now_ms()
+
+-- Write. A first write that needs no memory lets the rest run at maxmemory.
+redis.call('HDEL', ghosts, '')
+local lost = {}
+local cursor = 5
+for q = 1, nq do
+  local leased = KEYS[2 + q]
+  local n = tonumber(ARGV[cursor])
+  local members, ids, bits = cursor + 1, cursor + 2 * n + 1, cursor + 3 * n + 1
+  local missing = {}
+  if redis.call('ZADD', leased, 'NX', unpack(ARGV, members, ids - 1)) > 0 then
+    local names = redis.call('ZRANGEBYSCORE', leased, 0, 0)
+    redis.call('ZREM', leased, unpack(names))
+    for i = 1, #names do
+      missing[names[i]] = true
+    end
+  end
+  local marks = redis.call('EXISTS', ghosts) == 1 and redis.call('HMGET', ghosts, unpack(ARGV, ids, bits - 1)) or {}
+  local adds = {}
+  for i = 1, n do
+    local member = ARGV[members + 2 * i - 1]
+    if missing[member] then
+      lost[#lost + 1] = member
+      lost[#lost + 1] = 'lost'
+    else
+      if marks[i] then
+        lost[#lost + 1] = member
+        lost[#lost + 1] = 'cancelled'
+      end
+      adds[#adds + 1] = score((now + lease_ms) * 16 + tonumber(ARGV[bits + i - 1]))
+      adds[#adds + 1] = member
+    end
+  end
+  if #adds > 0 then
+    redis.call('ZADD', leased, 'XX', unpack(adds))
+  end
+  cursor = bits + n
+end
+if info ~= '' then
+  redis.call('HSET', workers, worker, score(now) .. ' ' .. info)
+end
+return {0, now, lost}

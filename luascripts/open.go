@@ -1,0 +1,18 @@
+package luascripts
+
+// Open is the script that opens session lanes.
+var Open = load("open")
+
+// OpenKeys are the keys of Open.
+type OpenKeys struct{ Sess, SessX string }
+
+// OpenCall fills c with a call that opens the lanes.
+func OpenCall(c *Call, k OpenKeys, lanes ...string) {
+	c.Keys = append(c.Keys, k.Sess, k.SessX)
+	for _, lane := range lanes {
+		c.arg(lane)
+	}
+}
+
+// Now returns the server's time in ms, which every reply has second.
+func Now(reply []any) int64 { return integer(reply, 1) }

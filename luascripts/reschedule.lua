@@ -1,0 +1,47 @@
+-- reschedule: gives a step that waits for its time another time, or makes it ready now.
+-- KEYS: steps sess subs paused waiters ready scheduled retrying snoozed
+-- ARGV: lane, seq = session; events = channel; wake = channel prefix; partition; queue; detail = event details;
+--   id; lane index (0-2); due = ms, or '' for now
+-- RETURNS: {0, state before: 'scheduled', 'retrying', 'snoozed', or why not: 'live' or 'absent'} or {status < 0} as enqueue
+--@include clock
+--@include session
+--@include wake
+--@include where
+local steps, sess, subs, paused, waiters, ready = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local indexes = {KEYS[7], KEYS[8], KEYS[9]}
+local lane, seq, events, wake_channel = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local partition, queue, detail, id, priority, due = ARGV[5], ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9]), ARGV[10]
+
+-- Guard.
+local state, replay = session(sess, lane, seq)
+if state == REPLAY then
+  return {0, replay}
+end
+if state ~= APPLY then
+  return {state}
+end
+local now = now_ms()
+local found = where(steps, id, indexes, NAMES)
+
+-- Write.
+for i = 1, #indexes do
+  if found == NAMES[i] then
+    local verb = 'promoted'
+    if due == '' then
+      redis.call('ZREM', indexes[i], id)
+      redis.call('LPUSH', ready, id)
+      due = 0
+    else
+      verb = 'rescheduled'
+      due = math.min(tonumber(due), START_LIMIT)
+      redis.call('ZADD', indexes[i], 'XX', score(due * 16 + priority), id)
+    end
+    if redis.call('EXISTS', subs) == 1 then
+      redis.call('PUBLISH', events,
+        score(now) .. '\n' .. verb .. ' ' .. queue .. ' ' .. id .. ' 0 ' .. score(due) .. '\n\n' .. detail)
+    end
+    wake(waiters, paused, queue, wake_channel, partition, now)
+  end
+end
+answer(sess, lane, seq, found)
+return {0, found}

@@ -1,0 +1,128 @@
+package luascripts
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // Redis names scripts by their SHA-1.
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"sort"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed *.lua lib/*.lua
+var files embed.FS
+
+const includeMark = "--@include "
+
+// Script is one transition: its name, its source with the shared functions in
+// place, and the SHA-1 by which Redis knows it. Immutable.
+type Script struct {
+	Name   string
+	Source string
+	SHA    string
+}
+
+// registry has every script by its name.
+var registry = map[string]*Script{}
+
+func load(name string) *Script {
+	source, err := expand(name + ".lua")
+	if err != nil {
+		panic(err) // The files are part of the program: a test loads each one.
+	}
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // see above
+	s := &Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
+	registry[name] = s
+	return s
+}
+
+// expand returns a file with each `--@include x` line replaced by lib/x.lua.
+func expand(file string) (string, error) {
+	text, err := files.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("luascripts: %w", err)
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		name, ok := strings.CutPrefix(line, includeMark)
+		if !ok {
+			b.WriteString(line)
+			continue
+		}
+		part, err := files.ReadFile(path.Join("lib", strings.TrimSpace(name)+".lua"))
+		if err != nil {
+			return "", fmt.Errorf("luascripts: %s: %w", file, err)
+		}
+		b.Write(part)
+	}
+	return b.String(), nil
+}
+
+// All returns every script, by name.
+func All() []*Script {
+	list := make([]*Script, 0, len(registry))
+	for _, s := range registry {
+		list = append(list, s)
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
+	return list
+}
+
+// Run sends the script by its SHA, and whole when the server does not know it
+// (a restart, a failover, SCRIPT FLUSH). It returns the reply's elements.
+func (s *Script) Run(ctx context.Context, rdb redis.Scripter, keys []string, args []any) ([]any, error) {
+	reply, err := rdb.EvalSha(ctx, s.SHA, keys, args...).Result()
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+		reply, err = rdb.Eval(ctx, s.Source, keys, args...).Result()
+	}
+	return elements(s.Name, reply, err)
+}
+
+// RunAndWait runs the script and then WAIT on the same connection, since WAIT
+// counts what its own connection wrote. It returns the reply's elements and how
+// many replicas have confirmed. rdb must be a single node's client.
+func (s *Script) RunAndWait(ctx context.Context, rdb redis.UniversalClient, keys []string, args []any, replicas int, timeoutMS int64) ([]any, int, error) {
+	reply, acks, err := s.sendAndWait(ctx, rdb, "EVALSHA", s.SHA, keys, args, replicas, timeoutMS)
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+		reply, acks, err = s.sendAndWait(ctx, rdb, "EVAL", s.Source, keys, args, replicas, timeoutMS)
+	}
+	list, err := elements(s.Name, reply, err)
+	return list, acks, err
+}
+
+func (s *Script) sendAndWait(ctx context.Context, rdb redis.UniversalClient, verb, script string, keys []string, args []any, replicas int, timeoutMS int64) (any, int, error) {
+	call := append(make([]any, 0, 3+len(keys)+len(args)), verb, script, len(keys))
+	for _, k := range keys {
+		call = append(call, k)
+	}
+	pipe := rdb.Pipeline()
+	ran := pipe.Do(ctx, append(call, args...)...)
+	waited := pipe.Do(ctx, "WAIT", replicas, timeoutMS)
+	_, _ = pipe.Exec(ctx) // Each command carries its own error.
+	if err := ran.Err(); err != nil {
+		return nil, 0, err
+	}
+	acks, err := waited.Int()
+	if err != nil {
+		acks = 0 // The script has run; nobody is known to have confirmed.
+	}
+	return ran.Val(), acks, nil
+}
+
+func elements(name string, reply any, err error) ([]any, error) {
+	if err != nil {
+		return nil, err
+	}
+	list, ok := reply.([]any)
+	if !ok || len(list) == 0 {
+		return nil, fmt.Errorf("luascripts: %s: unexpected reply %T", name, reply)
+	}
+	if _, ok := list[0].(int64); !ok {
+		return nil, fmt.Errorf("luascripts: %s: reply without a status", name)
+	}
+	return list, nil
+}

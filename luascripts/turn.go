@@ -1,0 +1,145 @@
+package luascripts
+
+// Turn is the script of a worker's loop turn.
+var Turn = load("turn")
+
+// TurnKeys are the fixed keys of Turn.
+type TurnKeys struct {
+	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, Results, History, Stats, Subs, Paused string
+}
+
+// TurnQueue is one queue that a turn settles in or claims from.
+type TurnQueue struct {
+	Name                                                                           string
+	Leased, Scheduled, Retrying, Snoozed, Completed, Discarded, Cancelled, Waiters string
+	Ready                                                                          [3]string
+}
+
+// Op is what a settlement does with a step.
+type Op string
+
+// The operations of a settlement.
+const (
+	OpComplete Op = "c" // keep nothing
+	OpKeep     Op = "k" // complete, keep the result for a time
+	OpRetry    Op = "r"
+	OpSnooze   Op = "s"
+	OpDiscard  Op = "d"
+	OpGiveBack Op = "g" // never started
+	OpRelease  Op = "i" // interrupted
+	OpPutBack  Op = "w" // later, uncounted
+)
+
+// TurnClaim asks for up to Count steps of one queue and lane.
+type TurnClaim struct{ Queue, Lane, Count int }
+
+// TurnGroup settles steps of one queue in one way. Extra holds the arguments
+// that the operation takes behind the ids, step by step.
+type TurnGroup struct {
+	Queue   int
+	Op      Op
+	Members []string // id:token
+	IDs     []string
+	Extra   []any
+}
+
+// TurnInput is what a call of Turn carries.
+type TurnInput struct {
+	Session             Session
+	Worker, Token       string
+	LeaseMS             int64
+	Registered          bool
+	WaitMS              int64
+	MaxReap, MaxPromote int
+	Channels            Channels
+	Partition           int
+	Detail              []byte
+	Queues              []TurnQueue
+	Claims              []TurnClaim
+	Groups              []TurnGroup
+}
+
+// TurnCall fills c. Strings are passed by reference and must stay as they are
+// until the call has returned.
+func TurnCall(c *Call, k *TurnKeys, in *TurnInput) {
+	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Tries, k.Uniq, k.UniqOf, k.Results, k.History, k.Stats, k.Subs, k.Paused)
+	for i := range in.Queues {
+		q := &in.Queues[i]
+		c.Keys = append(c.Keys, q.Leased, q.Scheduled, q.Retrying, q.Snoozed, q.Completed, q.Discarded, q.Cancelled,
+			q.Waiters, q.Ready[0], q.Ready[1], q.Ready[2])
+	}
+	c.arg(in.Session.Lane, in.Session.Seq, in.Worker, in.Token, in.LeaseMS, in.Registered, in.WaitMS,
+		in.MaxReap, in.MaxPromote, in.Channels.Wake, in.Channels.Events, in.Partition, in.Detail, len(in.Queues))
+	for i := range in.Queues {
+		c.arg(&in.Queues[i].Name)
+	}
+	c.arg(len(in.Claims))
+	for _, cl := range in.Claims {
+		c.arg(cl.Queue+1, cl.Lane+1, cl.Count)
+	}
+	c.arg(len(in.Groups))
+	for g := range in.Groups {
+		group := &in.Groups[g]
+		c.arg(group.Queue+1, string(group.Op), len(group.Members))
+		for i := range group.Members {
+			c.arg("0", &group.Members[i])
+		}
+		for i := range group.IDs {
+			c.arg(&group.IDs[i])
+		}
+		c.Args = append(c.Args, group.Extra...)
+	}
+}
+
+// Reasons for which a settlement or a renewal did not count.
+const (
+	ReasonLost      = "lost"
+	ReasonCancelled = "cancelled"
+)
+
+// Claimed is a number of steps of one queue and lane that a turn has leased.
+type Claimed struct {
+	Queue, Lane int // indexes from 0
+	IDs         []any
+	Bodies      []any
+}
+
+// TurnReply is the answer of a call whose status is OK.
+type TurnReply struct {
+	NowMS    int64
+	Lost     map[string]string // id:token → reason
+	Claims   []Claimed
+	Counters map[string]string // id → tries
+	NextMS   int64             // until the next due step or expiring lease, -1 for none
+	Rank     int               // waiters that registered before
+	More     bool              // there may be more to claim at once
+	Watched  bool              // somebody subscribes to events
+}
+
+// ParseTurn reads a reply.
+func ParseTurn(reply []any) TurnReply {
+	out := TurnReply{
+		NowMS: Now(reply), Lost: pairs(list(reply, 2)), Counters: pairs(list(reply, 4)),
+		NextMS: integer(reply, 5), Rank: int(integer(reply, 6)), More: integer(reply, 7) == 1, Watched: integer(reply, 8) == 1,
+	}
+	for _, raw := range list(reply, 3) {
+		claim, _ := raw.([]any)
+		out.Claims = append(out.Claims, Claimed{
+			Queue: int(integer(claim, 0)) - 1, Lane: int(integer(claim, 1)) - 1,
+			IDs: list(claim, 2), Bodies: list(claim, 3),
+		})
+	}
+	return out
+}
+
+// pairs reads a flat list of names and values; nil for an empty one.
+func pairs(flat []any) map[string]string {
+	if len(flat) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(flat)/2)
+	for i := 0; i+1 < len(flat); i += 2 {
+		out[text(flat, i)] = text(flat, i+1)
+	}
+	return out
+}

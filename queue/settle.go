@@ -1,0 +1,142 @@
+package queue
+
+import (
+	"time"
+
+	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/wire"
+	"github.com/cyclone-queue/cyclone/luascripts"
+	"github.com/cyclone-queue/cyclone/retry"
+)
+
+// Settlement ends a claim. It is made by one of the functions below and counts
+// only if the claim's token is still the live one.
+type Settlement struct {
+	Claim *Claimed
+	// Attempt is the ordinal of the attempt that ended, Code and Error its failure.
+	Attempt     int
+	Code, Error string
+	// Delay is the wait of a step that comes back.
+	Delay time.Duration
+
+	op     luascripts.Op
+	body   []byte
+	result []byte
+	keep   time.Duration
+}
+
+// Failure is what an attempt failed with.
+type Failure struct {
+	Attempt            int
+	Code, Error, Stack string
+	Worker             string
+	At                 time.Time
+	// LostSeen replaces the number of lost leases that are counted as failures
+	// when it is higher; Failures is added to the settled failures.
+	LostSeen, Failures int
+}
+
+// Complete ends the step successfully and keeps its output for the given time,
+// 0 to keep nothing. output is the encoded result and codec its codec's id.
+func Complete(c *Claimed, attempt int, codec uint8, output []byte, keep time.Duration, at time.Time) Settlement {
+	s := Settlement{Claim: c, Attempt: attempt, op: luascripts.OpComplete}
+	if keep > 0 {
+		s.op, s.keep = luascripts.OpKeep, keep
+		s.result = appendResult(nil, result{FinishedMS: at.UnixMilli(), Attempt: attempt, Codec: codec, Output: output})
+	}
+	return s
+}
+
+// Retry makes the step wait for its next attempt.
+func Retry(c *Claimed, f Failure, delay time.Duration) Settlement {
+	s := failed(c, f, RecordFailed, delay)
+	s.op, s.Delay = luascripts.OpRetry, delay
+	return s
+}
+
+// Discard ends the step as failed; an operator can open it again.
+func Discard(c *Claimed, f Failure) Settlement {
+	s := failed(c, f, RecordDiscarded, 0)
+	s.op = luascripts.OpDiscard
+	return s
+}
+
+// Snooze puts the step back for a time without counting an attempt.
+func Snooze(c *Claimed, attempt int, worker string, delay time.Duration, at time.Time) Settlement {
+	env := c.Envelope
+	env.Snoozes++
+	env.AddRecord(Record{At: at.UnixMilli(), Type: RecordSnoozed, Attempt: attempt, Worker: worker, DelayMs: milliseconds(delay)})
+	return Settlement{Claim: c, Attempt: attempt, Delay: delay, op: luascripts.OpSnooze, body: env.Append(nil)}
+}
+
+// GiveBack returns a step that has not started to the head of its queue.
+func GiveBack(c *Claimed) Settlement { return Settlement{Claim: c, op: luascripts.OpGiveBack} }
+
+// Release returns a step whose attempt was interrupted by a shutdown. No attempt
+// is counted.
+func Release(c *Claimed) Settlement { return Settlement{Claim: c, op: luascripts.OpRelease} }
+
+// PutBack makes the step wait without counting anything, because this worker
+// cannot run it: an unknown kind, a newer envelope.
+func PutBack(c *Claimed, delay time.Duration) Settlement {
+	return Settlement{Claim: c, Delay: delay, op: luascripts.OpPutBack}
+}
+
+// failed rewrites the envelope, which the lease's holder alone may do.
+func failed(c *Claimed, f Failure, kind RecordType, delay time.Duration) Settlement {
+	env := c.Envelope
+	if env == nil { // unreadable: a stand-in that says why
+		env = &Envelope{Kind: unreadableKind, Node: unreadableKind, Queue: c.Queue, Priority: wire.Priority(c.Priority)}
+		c.Envelope = env
+	}
+	env.Failures += f.Failures
+	env.LostSeen = max(env.LostSeen, f.LostSeen)
+	env.AddRecord(Record{
+		At: f.At.UnixMilli(), Type: kind, Attempt: f.Attempt, Error: f.Error, Code: f.Code, Stack: f.Stack,
+		Worker: f.Worker, DelayMs: milliseconds(delay),
+	})
+	return Settlement{Claim: c, Attempt: f.Attempt, Code: f.Code, Error: f.Error, body: env.Append(nil)}
+}
+
+// unreadableKind names a step whose envelope could not be read.
+const unreadableKind = "unreadable"
+
+// event is what the settlement looks like from outside.
+func (s *Settlement) event(now time.Time) cyclone.StepEvent {
+	kind, node := s.Claim.names()
+	e := cyclone.StepEvent{
+		RunID: s.Claim.ID, Node: node, Kind: kind, Queue: s.Claim.Queue, Attempt: s.Attempt,
+		Code: s.Code, Error: s.Error, At: now,
+	}
+	e.Type, e.State = outcomeOf(s.op, s.Code)
+	if s.Delay > 0 {
+		e.DueAt = now.Add(s.Delay)
+	}
+	return e
+}
+
+// outcomeOf returns the event type and the new state of an operation.
+func outcomeOf(op luascripts.Op, code string) (cyclone.EventType, cyclone.StepState) {
+	switch op {
+	case luascripts.OpComplete, luascripts.OpKeep:
+		return cyclone.EventCompleted, cyclone.StepCompleted
+	case luascripts.OpRetry:
+		return cyclone.EventFailed, cyclone.StepRetrying
+	case luascripts.OpSnooze:
+		return cyclone.EventSnoozed, cyclone.StepSnoozed
+	case luascripts.OpDiscard:
+		return discardEvent(code), cyclone.StepExhausted
+	case luascripts.OpPutBack:
+		return cyclone.EventReleased, cyclone.StepScheduled
+	}
+	return cyclone.EventReleased, cyclone.StepReady
+}
+
+// discardEvent tells an attempt that failed for good from a step that was
+// discarded without one.
+func discardEvent(code string) cyclone.EventType {
+	if code == retry.CodeExpired || code == retry.CodeAttemptLost {
+		return cyclone.EventDiscarded
+	}
+	return cyclone.EventFailed
+}

@@ -1,0 +1,342 @@
+package queue
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/wire"
+	"github.com/cyclone-queue/cyclone/luascripts"
+)
+
+// Store is the claim and settlement protocol for one worker. Package worker
+// drives it; programs use [Client]. Its methods are safe for concurrent use.
+type Store struct {
+	client *Client
+	worker string
+}
+
+// NewStore returns the protocol for a worker with the given short id, which
+// tokens begin with.
+func NewStore(c *Client, worker string) *Store { return &Store{client: c, worker: worker} }
+
+// Claimed is a step that this worker holds under a lease.
+type Claimed struct {
+	ID       cyclone.RunID
+	Queue    string
+	Priority cyclone.Priority
+	// Envelope is what is stored; nil when Err says why it cannot be read.
+	Envelope *Envelope
+	Err      error
+	Counters Counters
+
+	partition int
+	id        string
+	member    string // id:token
+}
+
+// Counters are what others than the lease's holder count for a step.
+type Counters struct {
+	LostStarted, LostUnstarted, Interruptions int
+	// Limit is the attempt limit that an operator's retry has set, 0 for none.
+	Limit int
+	// Forgiven is the number of lost leases that an operator's retry has forgiven.
+	Forgiven int
+}
+
+// parseCounters reads what lib/tries.lua writes.
+func parseCounters(text string) (k Counters) {
+	fields := [...]*int{&k.LostStarted, &k.LostUnstarted, &k.Interruptions, &k.Limit, &k.Forgiven}
+	for i, word := range strings.Fields(text) {
+		if i < len(fields) {
+			*fields[i], _ = strconv.Atoi(word)
+		}
+	}
+	return k
+}
+
+// Quota asks for up to N steps of one queue and priority.
+type Quota struct {
+	Queue    string
+	Priority cyclone.Priority
+	N        int
+}
+
+// TurnRequest is one loop turn of a worker on one partition.
+type TurnRequest struct {
+	Partition int
+	Settle    []Settlement
+	// Claim is served in order. Queues that are named only here with N = 0 are
+	// still promoted and reaped.
+	Claim []Quota
+	Lease time.Duration
+	// Registered tells that this worker may stand in line for a wake-up. Wait is
+	// the life of a new registration when the claim falls short, 0 for none.
+	Registered bool
+	Wait       time.Duration
+}
+
+// TurnReply is what a turn brought.
+type TurnReply struct {
+	// Claimed holds the new leases, which end LeaseUntil at the earliest.
+	Claimed    []Claimed
+	LeaseUntil time.Time
+	// Lost tells, by index into Settle, which settlements did not count, and why:
+	// [cyclone.ErrLeaseLost] or [cyclone.ErrCancelled].
+	Lost map[int]error
+	// Next is when the next step becomes due or a lease expires, negative for
+	// never. Rank is the number of workers in line before this one.
+	Next time.Duration
+	Rank int
+	// More tells that there may be more to claim at once.
+	More bool
+	// Now is Redis' time.
+	Now time.Time
+}
+
+// TurnBudget is the most ids that one turn may settle and claim together.
+const TurnBudget = 300
+
+// sideBudget is what reaping and promotion may take beside them, so that no
+// script handles more than 500 ids.
+const sideBudget = 200
+
+// ErrSettleUnknown is returned by Turn when it gave up without an answer:
+// settlements and claims may have been applied. Leases that were given expire.
+var ErrSettleUnknown = cyclone.ErrUnknownOutcome
+
+// Turn settles, takes back expired leases, promotes and claims, in one script
+// call. It is sent again until it is answered or ctx is done; a settlement
+// counts once whatever happens to replies.
+func (s *Store) Turn(ctx context.Context, req *TurnRequest) (*TurnReply, error) {
+	d, err := s.client.join(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := d.parts[req.Partition]
+	for {
+		l := p.calls.take()
+		b := newTurn(p, s.worker, req)
+		sent := time.Now()
+		reply, err := p.session(ctx, l, luascripts.Turn, &b.call, &tries{})
+		p.calls.put(l)
+		if errors.Is(err, errLaneVoid) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return b.read(reply, sent), nil
+	}
+}
+
+// Partitions returns the number of partitions of the deployment.
+func (s *Store) Partitions(ctx context.Context) (int, error) {
+	d, err := s.client.join(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return len(d.parts), nil
+}
+
+// turn is one call of the turn script and what is needed to read its reply.
+type turn struct {
+	p      *partition
+	req    *TurnRequest
+	input  luascripts.TurnInput
+	call   luascripts.Call
+	detail detail
+	at     map[string]int // id:token → index into req.Settle
+}
+
+// newToken returns a fencing token: the worker's id and 80 random bits. A counter
+// alone could repeat after a failover that lost writes.
+func newToken(worker string) string { return worker + "." + rand.Text()[:16] }
+
+func newTurn(p *partition, worker string, req *TurnRequest) *turn {
+	t := &turn{p: p, req: req}
+	in := &t.input
+	in.Worker, in.Token = worker, newToken(worker)
+	in.LeaseMS = req.Lease.Milliseconds()
+	in.Registered, in.WaitMS = req.Registered, req.Wait.Milliseconds()
+	in.Channels, in.Partition = p.channels(), p.number
+	for _, quota := range req.Claim {
+		q := t.queue(quota.Queue)
+		if quota.N > 0 {
+			in.Claims = append(in.Claims, luascripts.TurnClaim{Queue: q, Lane: int(quota.Priority), Count: quota.N})
+		}
+	}
+	t.group()
+	in.MaxReap = max(sideBudget/4/len(in.Queues), 5)
+	in.MaxPromote = max(sideBudget/4/len(in.Queues), 5)
+	in.Detail = t.detail.bytes()
+	k := p.keys
+	luascripts.TurnCall(&t.call, &luascripts.TurnKeys{
+		Steps: k.steps(), Sess: k.sess(), Ghosts: k.ghosts(), Tries: k.tries(), Uniq: k.uniq(), UniqOf: k.uniqof(),
+		Results: k.results(), History: k.history(), Stats: k.stats(), Subs: k.subs(), Paused: k.paused(),
+	}, in)
+	return t
+}
+
+func (t *turn) queue(name string) int {
+	for i := range t.input.Queues {
+		if t.input.Queues[i].Name == name {
+			return i
+		}
+	}
+	k := t.p.keys.queue(name)
+	t.input.Queues = append(t.input.Queues, luascripts.TurnQueue{
+		Name: name, Leased: k.leased, Scheduled: k.scheduled, Retrying: k.retrying, Snoozed: k.snoozed,
+		Completed: k.completed, Discarded: k.discarded, Cancelled: k.cancelled, Waiters: k.waiters, Ready: k.ready,
+	})
+	return len(t.input.Queues) - 1
+}
+
+// group sorts the settlements by queue and operation, so that a script needs few
+// commands. Details follow the order of the groups.
+func (t *turn) group() {
+	groups := make([]luascripts.TurnGroup, 0, 4)
+	results := make([][]any, 0, 4) // of OpKeep, which go behind the times
+	order := make([][]int, 0, 4)
+	for i := range t.req.Settle {
+		st := &t.req.Settle[i]
+		q := t.queue(st.Claim.Queue)
+		g := 0
+		for g < len(groups) && (groups[g].Queue != q || groups[g].Op != st.op) {
+			g++
+		}
+		if g == len(groups) {
+			groups = append(groups, luascripts.TurnGroup{Queue: q, Op: st.op})
+			results = append(results, nil)
+			order = append(order, nil)
+		}
+		group := &groups[g]
+		group.Members = append(group.Members, st.Claim.member)
+		group.IDs = append(group.IDs, st.Claim.id)
+		order[g] = append(order[g], i)
+		switch st.op {
+		case luascripts.OpKeep:
+			group.Extra = append(group.Extra, t.p.client.clock.nowMS()+milliseconds(st.keep), &st.Claim.id)
+			results[g] = append(results[g], &st.Claim.id, st.result)
+		case luascripts.OpRetry, luascripts.OpSnooze:
+			group.Extra = append(group.Extra, milliseconds(st.Delay), int(st.Claim.Priority)+1, st.body)
+		case luascripts.OpDiscard:
+			group.Extra = append(group.Extra, st.body)
+		case luascripts.OpGiveBack, luascripts.OpRelease:
+			group.Extra = append(group.Extra, int(st.Claim.Priority)+1)
+		case luascripts.OpPutBack:
+			group.Extra = append(group.Extra, milliseconds(st.Delay), int(st.Claim.Priority)+1)
+		}
+	}
+	for g := range groups {
+		groups[g].Extra = append(groups[g].Extra, results[g]...)
+		for _, i := range order[g] {
+			st := &t.req.Settle[i]
+			kind, node := st.Claim.names()
+			t.detail.add(kind, node, st.Attempt, st.Code, st.Error)
+		}
+	}
+	t.input.Groups = groups
+}
+
+// names returns kind and node, as far as they can be read.
+func (c *Claimed) names() (kind, node string) {
+	if c.Envelope == nil {
+		return "", ""
+	}
+	return c.Envelope.Kind, c.Envelope.Node
+}
+
+func (t *turn) read(reply []any, sent time.Time) *TurnReply {
+	raw := luascripts.ParseTurn(reply)
+	out := &TurnReply{
+		LeaseUntil: sent.Add(t.req.Lease), Rank: raw.Rank, More: raw.More,
+		Next: time.Duration(raw.NextMS) * time.Millisecond, Now: timeOf(raw.NowMS),
+	}
+	if len(raw.Lost) > 0 {
+		out.Lost = make(map[int]error, len(raw.Lost))
+		for i := range t.req.Settle {
+			if reason, ok := raw.Lost[t.req.Settle[i].Claim.member]; ok {
+				out.Lost[i] = causeOf(reason)
+			}
+		}
+	}
+	for _, claim := range raw.Claims {
+		for i := range claim.IDs {
+			id, _ := claim.IDs[i].(string)
+			body, ok := claim.Bodies[i].(string)
+			if ok { // else it was deleted before this answer was asked for again
+				out.Claimed = append(out.Claimed, t.claimed(claim.Queue, claim.Lane, id, body, raw.Counters[id]))
+			}
+		}
+	}
+	if len(t.p.client.onEvent) > 0 {
+		t.tell(out)
+	}
+	return out
+}
+
+func (t *turn) claimed(queue, lane int, id, body, counters string) Claimed {
+	c := Claimed{
+		Queue: t.input.Queues[queue].Name, Priority: cyclone.Priority(lane), partition: t.p.number,
+		id: id, member: id + ":" + t.input.Token,
+	}
+	n, _ := strconv.ParseInt(id, 10, 64)
+	c.ID = cyclone.RunID(n)
+	if counters != "" {
+		c.Counters = parseCounters(counters)
+	}
+	env := new(Envelope)
+	if c.Err = env.Decode([]byte(body)); c.Err == nil {
+		c.Envelope = env
+	}
+	return c
+}
+
+func causeOf(reason string) error {
+	if reason == luascripts.ReasonCancelled {
+		return cyclone.ErrCancelled
+	}
+	return cyclone.ErrLeaseLost
+}
+
+func timeOf(ms int64) time.Time { return time.UnixMilli(ms) }
+
+// tell passes the turn's events to the process's own listeners.
+func (t *turn) tell(out *TurnReply) {
+	for i := range t.req.Settle {
+		if _, lost := out.Lost[i]; !lost {
+			t.p.client.emit(t.req.Settle[i].event(out.Now))
+		}
+	}
+	for i := range out.Claimed {
+		c := &out.Claimed[i]
+		kind, node := c.names()
+		attempt := 1
+		if c.Envelope != nil {
+			attempt = c.Envelope.Failures + 1
+		}
+		t.p.client.emit(cyclone.StepEvent{
+			Type: cyclone.EventClaimed, RunID: c.ID, Node: node, Kind: kind, Queue: c.Queue,
+			State: cyclone.StepRunning, Attempt: attempt, At: out.Now, Worker: workerOf(t.input.Token),
+		})
+	}
+}
+
+// workerOf returns the worker that a token names.
+func workerOf(token string) string {
+	worker, _, _ := strings.Cut(token, ".")
+	return worker
+}
+
+// optionsOf returns the options that the enqueue fixed, for a definition's Rule.
+func (e *Envelope) optionsOf() wire.Options {
+	return wire.Options{
+		Set: e.Set, MaxAttempts: e.MaxAttempts, Delays: e.Delays,
+		Timeout: time.Duration(e.TimeoutMs) * time.Millisecond, Retention: time.Duration(e.RetentionMs) * time.Millisecond,
+	}
+}
