@@ -7,10 +7,10 @@ import (
 )
 
 // Unique makes a step the only one with its key. The zero value means: one
-// unfinished step of this kind with this input; a second enqueue gets its id.
+// unfinished step of this kind with this input; a second enqueue gets its run.
 type Unique struct {
-	// Key tells what must be unique among the steps of one kind, up to 1024
-	// bytes. Empty means the input itself, as it is encoded.
+	// Key tells what must be unique among the steps of one kind in one queue, up
+	// to 1024 bytes. Empty means the input itself, as it is encoded.
 	Key string
 	// Scope is how long the key is held.
 	Scope UniqueScope
@@ -43,12 +43,13 @@ const (
 	// Reject writes nothing and returns a [DuplicateError].
 	Reject
 	// Replace gives a holder that has not started the new input and options and
-	// returns its run; a holder that has started is treated as by Existing.
+	// returns its run; a holder that has started is treated as by Existing. It
+	// needs the scope [WhileUnfinished].
 	Replace
 )
 
 // WithUnique makes the step unique; see [Unique]. On a definition it holds for
-// every enqueue that does not say otherwise.
+// every enqueue that does not say otherwise. It excludes WithRequestKey.
 func WithUnique(u Unique) RunOption { return forRun[Unique]{u} }
 
 func (u Unique) set(o *wire.Options) {
@@ -57,8 +58,9 @@ func (u Unique) set(o *wire.Options) {
 }
 
 // WithRequestKey makes the caller's own re-send of an enqueue safe: a second
-// enqueue with the same key, of 1 to 256 bytes, gets the run of the first one.
-// Choose a key that belongs to the event that causes the enqueue.
+// enqueue with the same key, of 1 to 256 bytes, gets the run of the first one,
+// for a day and whatever became of it. Choose a key that belongs to the event
+// that causes the enqueue. It excludes WithUnique.
 func WithRequestKey(key string) EnqueueOption { return onEnqueue[requestKey]{requestKey(key)} }
 
 type requestKey string

@@ -48,7 +48,7 @@ const (
 	ConflictReplace                  // replace payload and options of a holder that has not started
 )
 
-// Unique is the uniqueness of a step among the steps of its kind.
+// Unique is the uniqueness of a step among those of its kind in its queue.
 type Unique struct {
 	Key      string        // empty: the encoded input is the key
 	Scope    time.Duration // 0: as long as the holder is unfinished

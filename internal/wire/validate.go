@@ -73,6 +73,9 @@ func (o *Options) validateIdentity(v *verdict) {
 		if o.Unique.Conflict > ConflictReplace {
 			v.add(fmt.Errorf("unique conflict %d: must be Existing, Reject or Replace", o.Unique.Conflict))
 		}
+		if o.Unique.Conflict == ConflictReplace && o.Unique.Scope != 0 {
+			v.add(errors.New("unique conflict Replace: needs the scope WhileUnfinished, since a key held for a time can outlive its step"))
+		}
 	}
 	if o.Set.Has(FieldRequestKey) {
 		v.size("request key", len(o.RequestKey), 1, MaxRequestKey)
