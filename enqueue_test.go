@@ -16,16 +16,16 @@ import (
 )
 
 var (
-	sendEmail = cyclone.NewAction("send_email", sendNothing, cyclone.WithMaxAttempts(5), cyclone.WithQueue("mail"))
-	countStep = cyclone.NewStep("count_bytes", countBytes)
-	countTask = cyclone.NewTask("count_task", cyclone.HandlerFunc(countBytes))
+	mailAction = cyclone.NewAction("send_email", sendNothing, cyclone.WithMaxAttempts(5), cyclone.WithQueue("mail"))
+	lengthStep = cyclone.NewStep("count_bytes", countBytes)
+	lengthTask = cyclone.NewTask("count_task", cyclone.HandlerFunc(countBytes))
 )
 
 func TestEnqueuePassesEveryOption(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1_900_000_000, 0)
 	e := &recorder{}
-	run, err := cyclone.EnqueueAction(t.Context(), e, sendEmail, email{"ada"},
+	run, err := cyclone.EnqueueAction(t.Context(), e, mailAction, email{"ada"},
 		cyclone.Retry(cyclone.RetryPolicy{MaxAttempts: 3, Delays: []time.Duration{time.Second}}),
 		cyclone.WithQueue("urgent"), cyclone.WithPriority(cyclone.High), cyclone.WithTimeout(time.Minute),
 		cyclone.WithRetention(time.Hour), cyclone.WithStartAt(start), cyclone.WithExpiry(2*time.Hour),
@@ -37,7 +37,7 @@ func TestEnqueuePassesEveryOption(t *testing.T) {
 		t.Fatalf("run %+v, error %v", run, err)
 	}
 	spec := e.only(t)
-	if spec.Kind != "send_email" || spec.Input != (email{"ada"}) || spec.Def != sendEmail.Wire() {
+	if spec.Kind != "send_email" || spec.Input != (email{"ada"}) || spec.Def != mailAction.Wire() {
 		t.Errorf("spec %+v", spec)
 	}
 	want := wire.Options{
@@ -55,7 +55,7 @@ func TestEnqueuePassesEveryOption(t *testing.T) {
 func TestSpec_C07_EnqueueOptionWins(t *testing.T) {
 	t.Parallel()
 	e := &recorder{}
-	if _, err := cyclone.EnqueueAction(t.Context(), e, sendEmail, email{}, cyclone.WithMaxAttempts(3)); err != nil {
+	if _, err := cyclone.EnqueueAction(t.Context(), e, mailAction, email{}, cyclone.WithMaxAttempts(3)); err != nil {
 		t.Fatal(err)
 	}
 	o := e.only(t).Effective()
@@ -72,19 +72,19 @@ func TestSpec_C08_BadEnqueueWritesNothing(t *testing.T) {
 	var undefined *cyclone.Action[email]
 	tests := map[string]func() error{
 		"enqueue send_email: max attempts 0: must be 1 to 10000": func() error {
-			_, err := cyclone.EnqueueAction(ctx, e, sendEmail, email{}, none)
+			_, err := cyclone.EnqueueAction(ctx, e, mailAction, email{}, none)
 			return err
 		},
 		"enqueue count_bytes: max attempts 0": func() error {
-			_, err := cyclone.EnqueueStep(ctx, e, countStep, email{}, none)
+			_, err := cyclone.EnqueueStep(ctx, e, lengthStep, email{}, none)
 			return err
 		},
 		"enqueue count_task: max attempts 0": func() error {
-			_, err := cyclone.EnqueueTask(ctx, e, countTask, email{}, none)
+			_, err := cyclone.EnqueueTask(ctx, e, lengthTask, email{}, none)
 			return err
 		},
 		"enqueue: 1 of 2 requests failed; request 1: send_email: max attempts 0": func() error {
-			_, err := cyclone.EnqueueMany(ctx, e, countStep.With(email{}), sendEmail.With(email{}, none))
+			_, err := cyclone.EnqueueMany(ctx, e, lengthStep.With(email{}), mailAction.With(email{}, none))
 			return err
 		},
 		"kind: max attempts 0": func() error {
@@ -92,7 +92,7 @@ func TestSpec_C08_BadEnqueueWritesNothing(t *testing.T) {
 			return err
 		},
 		"option is nil": func() error {
-			_, err := cyclone.EnqueueAction(ctx, e, sendEmail, email{}, nil)
+			_, err := cyclone.EnqueueAction(ctx, e, mailAction, email{}, nil)
 			return err
 		},
 		"empty request": func() error {
@@ -116,11 +116,11 @@ func TestSpec_C08_BadEnqueueWritesNothing(t *testing.T) {
 			return err
 		},
 		"unique scope -1ns": func() error {
-			_, err := cyclone.EnqueueAction(ctx, e, sendEmail, email{}, cyclone.WithUnique(cyclone.Unique{Scope: cyclone.For(0)}))
+			_, err := cyclone.EnqueueAction(ctx, e, mailAction, email{}, cyclone.WithUnique(cyclone.Unique{Scope: cyclone.For(0)}))
 			return err
 		},
 		"give one of them, not both": func() error {
-			_, err := cyclone.EnqueueAction(ctx, e, sendEmail, email{}, cyclone.WithDelay(time.Second), cyclone.WithStartAt(time.Now()))
+			_, err := cyclone.EnqueueAction(ctx, e, mailAction, email{}, cyclone.WithDelay(time.Second), cyclone.WithStartAt(time.Now()))
 			return err
 		},
 	}
@@ -138,7 +138,7 @@ func TestBadRequestsCarryTheirError(t *testing.T) {
 	t.Parallel()
 	none := cyclone.WithMaxAttempts(0)
 	for _, r := range []cyclone.Request{
-		{}, sendEmail.With(email{}, none), countStep.With(email{}, none), countTask.With(email{}, none),
+		{}, mailAction.With(email{}, none), lengthStep.With(email{}, none), lengthTask.With(email{}, none),
 		(*cyclone.Action[email])(nil).With(email{}), (*cyclone.Step[email, int])(nil).With(email{}), (*cyclone.Task[email, int])(nil).With(email{}),
 	} {
 		if r.Spec().Err == nil {
@@ -179,9 +179,9 @@ func TestEnqueueOutcomes(t *testing.T) {
 					t.Errorf("a single enqueue returned the batch error %v", err)
 				}
 			}
-			run, err := cyclone.EnqueueAction(t.Context(), e, sendEmail, email{})
+			run, err := cyclone.EnqueueAction(t.Context(), e, mailAction, email{})
 			check(idOf(run), err)
-			typed, err := cyclone.EnqueueStep(t.Context(), e, countStep, email{})
+			typed, err := cyclone.EnqueueStep(t.Context(), e, lengthStep, email{})
 			if typed != nil {
 				check(typed.ID(), err)
 			} else {
@@ -201,10 +201,10 @@ func idOf(run *cyclone.Run) cyclone.RunID {
 func TestEnqueueRefusesAnEnqueuerThatMiscounts(t *testing.T) {
 	t.Parallel()
 	e := &recorder{receipts: []cyclone.Receipt{}}
-	if _, err := cyclone.EnqueueAction(t.Context(), e, sendEmail, email{}); err == nil {
+	if _, err := cyclone.EnqueueAction(t.Context(), e, mailAction, email{}); err == nil {
 		t.Error("EnqueueAction: no error")
 	}
-	if _, err := cyclone.EnqueueMany(t.Context(), e, sendEmail.With(email{})); err == nil {
+	if _, err := cyclone.EnqueueMany(t.Context(), e, mailAction.With(email{})); err == nil {
 		t.Error("EnqueueMany: no error")
 	}
 }
@@ -215,7 +215,7 @@ func TestEnqueueManyReportsPerItem(t *testing.T) {
 		receipts: []cyclone.Receipt{{ID: 1}, {Err: io.EOF}, {ID: 3, Existing: true}},
 		err:      &cyclone.BatchError{Errors: []error{nil, io.EOF, nil}},
 	}
-	runs, err := cyclone.EnqueueMany(t.Context(), e, sendEmail.With(email{"a"}), countStep.With(email{"b"}), countTask.With(email{"c"}))
+	runs, err := cyclone.EnqueueMany(t.Context(), e, mailAction.With(email{"a"}), lengthStep.With(email{"b"}), lengthTask.With(email{"c"}))
 	var batch *cyclone.BatchError
 	if !errors.As(err, &batch) || !errors.Is(err, io.EOF) || len(batch.Errors) != 3 {
 		t.Errorf("error %v", err)
@@ -284,7 +284,7 @@ func TestEnqueueIsCheap(t *testing.T) {
 	in, queue, limit := email{"ada"}, strings.Clone("mail"), 3000
 	ctx := t.Context()
 	n := testing.AllocsPerRun(1000, func() {
-		if _, err := cyclone.EnqueueAction(ctx, e, sendEmail, in, cyclone.WithMaxAttempts(limit), cyclone.WithQueue(queue)); err != nil {
+		if _, err := cyclone.EnqueueAction(ctx, e, mailAction, in, cyclone.WithMaxAttempts(limit), cyclone.WithQueue(queue)); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -299,6 +299,6 @@ func BenchmarkEnqueueAction(b *testing.B) {
 	in, queue, limit := email{"ada"}, strings.Clone("mail"), 3000
 	b.ReportAllocs()
 	for b.Loop() {
-		_, _ = cyclone.EnqueueAction(b.Context(), e, sendEmail, in, cyclone.WithMaxAttempts(limit), cyclone.WithQueue(queue))
+		_, _ = cyclone.EnqueueAction(b.Context(), e, mailAction, in, cyclone.WithMaxAttempts(limit), cyclone.WithQueue(queue))
 	}
 }

@@ -3,6 +3,7 @@ package cyclone_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/wire"
+	"github.com/cyclone-queue/cyclone/retry"
 )
 
 // recorder is an Enqueuer that stores nothing but remembers what it was given.
@@ -93,4 +95,24 @@ func panicOf(t *testing.T, fn func()) (err error) {
 	}()
 	fn()
 	return nil
+}
+
+// outcome runs the handler once, as the given attempt, and tells what becomes of
+// the step: what a worker does, without the queue.
+func outcome(def cyclone.Definition, attempt int, in any) string {
+	encoded, err := json.Marshal(in)
+	if err != nil {
+		return err.Error()
+	}
+	ctx := &fakeAttempt{Context: context.Background(), attempt: attempt}
+	_, err = def.Wire().Invoke(ctx, func(into any) error { return json.Unmarshal(encoded, into) })
+	const dice = 0.5
+	d := retry.Decide(def.Wire().Rule(&wire.Options{}, retry.Policy{}, retry.DefaultJitter), attempt, err, dice)
+	switch {
+	case err == nil:
+		return d.Outcome.String()
+	case d.Delay > 0:
+		return fmt.Sprintf("%v after %v: %v", d.Outcome, d.Delay, err)
+	}
+	return fmt.Sprintf("%v: %v", d.Outcome, err)
 }
