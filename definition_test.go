@@ -124,7 +124,7 @@ func TestSpec_C08_BadDefinitionsPanic(t *testing.T) {
 		`DeclareTask "x": max attempts 0`:                      func() { cyclone.DeclareTask[email, int]("x", cyclone.WithMaxAttempts(0)) },
 		`NewAction "": name ""`:                                func() { cyclone.NewAction("", sendNothing) },
 		`NewAction "a b": name "a b": must be 1 to 64 letters`: func() { cyclone.NewAction("a b", sendNothing) },
-		`Delays[1] 0s`:             func() { cyclone.NewAction("x", sendNothing, cyclone.Retry(negative)) },
+		`delays[1] 0s`:             func() { cyclone.NewAction("x", sendNothing, cyclone.Retry(negative)) },
 		`max attempts -2`:          func() { cyclone.NewAction("x", sendNothing, cyclone.Retry(cyclone.RetryPolicy{MaxAttempts: -2})) },
 		`queue "{q}"`:              func() { cyclone.NewAction("x", sendNothing, cyclone.WithQueue("{q}")) },
 		`backoff: must not be nil`: func() { cyclone.NewAction("x", sendNothing, cyclone.WithBackoff(nil)) },

@@ -37,7 +37,9 @@ func EnqueueTask[In, Out any](ctx context.Context, e Enqueuer, task *Task[In, Ou
 // returns the errors of [EnqueueAction], and one for invalid JSON.
 func EnqueueJSON(ctx context.Context, e Enqueuer, kind string, input []byte, opts ...EnqueueOption) (*Run, error) {
 	spec := &wire.Spec{Kind: kind, RawJSON: input}
-	spec.Err = errors.Join(wire.CheckName("kind", kind), checkJSON(input), applyEnqueue(spec, opts))
+	if spec.Err = wire.CheckName("kind", kind); spec.Err == nil {
+		spec.Err = errors.Join(checkJSON(kind, input), applyEnqueue(spec, opts))
+	}
 	return enqueueRun(ctx, e, Request{spec})
 }
 
@@ -142,12 +144,12 @@ func checkAll(requests []Request) error {
 	return &BatchError{Errors: bad}
 }
 
-func checkJSON(input []byte) error {
+func checkJSON(kind string, input []byte) error {
 	if len(input) > wire.MaxPayload {
-		return fmt.Errorf("input of %d bytes: must be at most %d", len(input), wire.MaxPayload)
+		return fmt.Errorf("%s: input of %d bytes: must be at most %d", kind, len(input), wire.MaxPayload)
 	}
 	if !json.Valid(input) {
-		return errors.New("input: not valid JSON")
+		return fmt.Errorf("%s: input: not valid JSON", kind)
 	}
 	return nil
 }

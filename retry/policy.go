@@ -50,7 +50,7 @@ type Policy struct {
 func (p Policy) Validate() error {
 	var bad []error
 	if p.MaxAttempts < 0 || p.MaxAttempts > MaxAttemptsLimit {
-		bad = append(bad, fmt.Errorf("MaxAttempts %d: must be 1 to %d, or 0 for the default", p.MaxAttempts, MaxAttemptsLimit))
+		bad = append(bad, fmt.Errorf("max attempts %d: must be 1 to %d, or 0 for the default", p.MaxAttempts, MaxAttemptsLimit))
 	}
 	return errors.Join(append(bad, ValidateDelays(p.Delays))...)
 }
@@ -60,11 +60,11 @@ func (p Policy) Validate() error {
 func ValidateDelays(delays []time.Duration) error {
 	var bad []error
 	if len(delays) > MaxDelays {
-		bad = append(bad, fmt.Errorf("Delays: %d entries, must be at most %d", len(delays), MaxDelays))
+		bad = append(bad, fmt.Errorf("delays: %d entries, must be at most %d", len(delays), MaxDelays))
 	}
 	for i, d := range delays {
 		if d <= 0 || d > MaxDelay {
-			bad = append(bad, fmt.Errorf("Delays[%d] %v: must be above 0 and at most 100 years", i, d))
+			bad = append(bad, fmt.Errorf("delays[%d] %v: must be above 0 and at most 100 years", i, d))
 		}
 	}
 	return errors.Join(bad...)

@@ -17,10 +17,10 @@ func TestPolicyValidate(t *testing.T) {
 	}{
 		{"zero", retry.Policy{}, nil},
 		{"good", retry.Policy{MaxAttempts: 1, Delays: []time.Duration{1, retry.MaxDelay}}, nil},
-		{"too few", retry.Policy{MaxAttempts: -1}, []string{"MaxAttempts -1"}},
-		{"too many", retry.Policy{MaxAttempts: 10_001}, []string{"MaxAttempts 10001", "10000"}},
+		{"too few", retry.Policy{MaxAttempts: -1}, []string{"max attempts -1"}},
+		{"too many", retry.Policy{MaxAttempts: 10_001}, []string{"max attempts 10001", "10000"}},
 		{"everything", retry.Policy{MaxAttempts: -1, Delays: []time.Duration{time.Second, 0, -time.Second, retry.MaxDelay + 1}},
-			[]string{"MaxAttempts", "Delays[1]", "Delays[2]", "Delays[3]"}},
+			[]string{"max attempts", "delays[1]", "delays[2]", "delays[3]"}},
 		{"long table", retry.Policy{Delays: []time.Duration{64: 1}}, []string{"65 entries", "64"}},
 	}
 	for _, tt := range tests {

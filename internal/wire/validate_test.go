@@ -32,7 +32,7 @@ func TestOptionsValidate(t *testing.T) {
 			map[string]wire.Options{"max attempts 0": {}, "max attempts 10001": {MaxAttempts: 10_001}}},
 		{wire.FieldDelays,
 			[]wire.Options{{Delays: []time.Duration{1}}},
-			map[string]wire.Options{"Delays[0]": {Delays: []time.Duration{0}}}},
+			map[string]wire.Options{"delays[0]": {Delays: []time.Duration{0}}}},
 		{wire.FieldQueue,
 			[]wire.Options{{Queue: "mail-1.high_x"}},
 			map[string]wire.Options{`queue ""`: {}, `queue "a b"`: {Queue: "a b"}, `queue "{a}"`: {Queue: "{a}"}}},
