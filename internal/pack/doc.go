@@ -1,5 +1,6 @@
 // Package pack reads and writes the small part of MessagePack that Cyclone
-// stores itself, and looks through foreign payloads before a decoder sees them.
+// stores itself, looks through foreign payloads before a decoder sees them, and
+// seals payloads that nobody else is to read.
 //
 // Everything read here may be hostile. A declared length is believed only when
 // the bytes are there, nothing recurses, and nothing is allocated in proportion
