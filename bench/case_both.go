@@ -6,9 +6,10 @@ import (
 )
 
 var bothCase = benchCase{
-	name:  "both",
-	about: "bulk producers and one worker at the same time, until the last job is done",
-	floor: floorBoth,
+	name:    "both",
+	about:   "bulk producers and one worker at the same time, until the last job is done",
+	floor:   floorBoth,
+	cyclone: cycloneBoth,
 	figures: []figure{
 		{"enqueue and drain at once, jobs/s", jobsPerSecond, target{of: medianRatio, bound: 0.5}},
 		{"  Redis µs per job", redisMicros, target{}},
@@ -29,5 +30,17 @@ func floorBoth(ctx context.Context, l *lab) (sample, error) {
 			return floorDrain(ctx, rdb, jobs)
 		})
 		return time.Since(start), err
+	})
+}
+
+func cycloneBoth(ctx context.Context, l *lab) (sample, error) {
+	p, err := l.producer()
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	jobs, request := l.size.both, plain(declared())
+	return l.metered(ctx, jobs, func() (time.Duration, error) {
+		return l.drain(ctx, jobs, func(ctx context.Context) error { return p.fill(ctx, jobs, request) })
 	})
 }

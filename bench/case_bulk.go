@@ -6,9 +6,10 @@ import (
 )
 
 var bulkCase = benchCase{
-	name:  "bulk",
-	about: "jobs enqueued in bulk",
-	floor: floorBulk,
+	name:    "bulk",
+	about:   "jobs enqueued in bulk",
+	floor:   floorBulk,
+	cyclone: cycloneBulk,
 	figures: []figure{
 		{"bulk enqueue, jobs/s", jobsPerSecond, target{of: medianRatio, bound: 0.6}},
 		{"  Redis µs per job", redisMicros, target{}},
@@ -27,6 +28,20 @@ func floorEnqueued(ctx context.Context, l *lab, jobs int) (sample, error) {
 	return l.metered(ctx, jobs, func() (time.Duration, error) {
 		start := time.Now()
 		err := floorFill(ctx, rdb, jobs)
+		return time.Since(start), err
+	})
+}
+
+func cycloneBulk(ctx context.Context, l *lab) (sample, error) {
+	p, err := l.producer()
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	request := plain(declared())
+	return l.metered(ctx, l.size.enqueue, func() (time.Duration, error) {
+		start := time.Now()
+		err := p.fill(ctx, l.size.enqueue, request)
 		return time.Since(start), err
 	})
 }

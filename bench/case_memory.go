@@ -1,14 +1,37 @@
 package main
 
-import "context"
+import (
+	"context"
+	"fmt"
+
+	"github.com/cyclone-queue/cyclone"
+)
+
+// memoryRounds: memory does not drift, one repetition shows that.
+const memoryRounds = 2
 
 var memoryCase = benchCase{
 	name:      "memory",
 	about:     "what a queued job takes in Redis, by INFO memory before and after",
-	maxRounds: 2,
+	maxRounds: memoryRounds,
 	floor:     floorMemory,
+	cyclone: func(ctx context.Context, l *lab) (sample, error) {
+		return l.cycloneMemory(ctx, plain(declared()))
+	},
 	figures: []figure{
 		{"Redis bytes per queued job", bytesPerJob, target{of: medianValue, atMost: true, bound: 250}},
+	},
+}
+
+var uniqueMemoryCase = benchCase{
+	name:      "memory-unique",
+	about:     "the same for jobs with a unique key each",
+	maxRounds: memoryRounds,
+	cyclone: func(ctx context.Context, l *lab) (sample, error) {
+		return l.cycloneMemory(ctx, unique(declared()))
+	},
+	figures: []figure{
+		{"  with a unique key", bytesPerJob, target{of: medianValue, atMost: true, bound: 450}},
 	},
 }
 
@@ -16,6 +39,23 @@ func floorMemory(ctx context.Context, l *lab) (sample, error) {
 	rdb := l.connect(floorConnections)
 	defer rdb.Close()
 	return l.weighed(ctx, l.size.memory, func() error { return floorFill(ctx, rdb, l.size.memory) })
+}
+
+func (l *lab) cycloneMemory(ctx context.Context, request func(int) cyclone.Request) (sample, error) {
+	p, err := l.producer()
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	return l.weighed(ctx, l.size.memory, func() error { return p.fill(ctx, l.size.memory, request) })
+}
+
+// unique makes requests with a key of their own.
+func unique(action *cyclone.Action[string]) func(int) cyclone.Request {
+	input := payload()
+	return func(i int) cyclone.Request {
+		return action.With(input, cyclone.WithUnique(cyclone.Unique{Key: fmt.Sprintf("invoice-%d", i)}))
+	}
 }
 
 // weighed returns the memory that each of the jobs took which fill enqueues.

@@ -7,13 +7,15 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/cyclone-queue/cyclone"
 	"github.com/redis/go-redis/v9"
 )
 
 var pickupCase = benchCase{
-	name:  "pickup",
-	about: "how long an idle worker takes from the enqueue call to the start of the handler",
-	floor: floorPickup,
+	name:    "pickup",
+	about:   "how long an idle worker takes from the enqueue call to the start of the handler",
+	floor:   floorPickup,
+	cyclone: cyclonePickup,
 	figures: []figure{
 		{"idle pick-up, p50 ms", p50Millis, target{of: medianRatio, atMost: true, bound: 1.3}},
 		{"  p99 ms", p99Millis, target{of: medianValue, atMost: true, bound: 3}},
@@ -101,4 +103,30 @@ func pickups(ctx context.Context, n int, started <-chan time.Time, worker *backg
 
 func latencies(waits []float64) sample {
 	return sample{p50Millis: quantile(waits, 0.5), p99Millis: quantile(waits, 0.99)}
+}
+
+func cyclonePickup(ctx context.Context, l *lab) (sample, error) {
+	started := make(chan time.Time, 1)
+	action := cyclone.NewAction(kind, func(context.Context, string) error {
+		started <- time.Now()
+		return nil
+	})
+	w, err := l.work(ctx, action)
+	if err != nil {
+		return nil, err
+	}
+	p, err := l.producer()
+	if err != nil {
+		return nil, errors.Join(err, w.stop())
+	}
+	defer p.close()
+	input := payload()
+	waits, err := pickups(ctx, l.size.pickups, started, w.background, func(int) error {
+		_, err := cyclone.EnqueueAction(ctx, p.client, action, input)
+		return err
+	})
+	if err = errors.Join(err, w.stop()); err != nil {
+		return nil, err
+	}
+	return latencies(waits), nil
 }

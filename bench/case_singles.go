@@ -1,11 +1,19 @@
 package main
 
-import "context"
+import (
+	"context"
+	"time"
+
+	"github.com/cyclone-queue/cyclone"
+)
+
+const singleProducers = 50
 
 var singlesCase = benchCase{
-	name:  "singles",
-	about: "50 goroutines that enqueue one job a call, against the floor's bulk enqueue",
-	floor: floorForSingles,
+	name:    "singles",
+	about:   "50 goroutines that enqueue one job a call, against the floor's bulk enqueue",
+	floor:   floorForSingles,
+	cyclone: cycloneSingles,
 	figures: []figure{
 		{"50 goroutines enqueue singly, jobs/s", jobsPerSecond, target{of: medianRatio, bound: 0.25}},
 		{"  Redis µs per job", redisMicros, target{}},
@@ -15,4 +23,26 @@ var singlesCase = benchCase{
 
 func floorForSingles(ctx context.Context, l *lab) (sample, error) {
 	return floorEnqueued(ctx, l, l.size.singles)
+}
+
+func cycloneSingles(ctx context.Context, l *lab) (sample, error) {
+	p, err := l.producer()
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	action, input := declared(), payload()
+	return l.metered(ctx, l.size.singles, func() (time.Duration, error) {
+		start := time.Now()
+		err := parallel(ctx, singleProducers, func(ctx context.Context, i int) error {
+			_, n := share(l.size.singles, i, singleProducers)
+			for range n {
+				if _, err := cyclone.EnqueueAction(ctx, p.client, action, input); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		return time.Since(start), err
+	})
 }

@@ -7,7 +7,8 @@ import (
 
 // allCases are run and reported in this order.
 var allCases = []benchCase{
-	bulkCase, singlesCase, drainCase, bothCase, pickupCase, memoryCase,
+	bulkCase, singlesCase, drainCase, bothCase, pickupCase,
+	scheduledCase, instantCase, memoryCase, uniqueMemoryCase, idleCase,
 }
 
 // pick returns the cases named in a comma-separated list, in report order, and

@@ -21,6 +21,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/cyclone-queue/cyclone/worker"
 )
 
 // settings are the command line.
@@ -36,7 +38,7 @@ type settings struct {
 const (
 	fullRounds         = 5
 	quickRounds        = 1
-	defaultConcurrency = 200
+	defaultConcurrency = worker.DefaultConcurrency
 
 	exitFailure = 1
 	exitUsage   = 2
