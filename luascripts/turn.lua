@@ -3,10 +3,10 @@
 -- KEYS: steps sess ghosts tries uniq uniqof results history stats subs paused
 -- KEYS per queue: leased scheduled retrying snoozed completed discarded cancelled waiters ready_h ready_d ready_l
 -- ARGV: lane, seq = session; worker = worker id; token = of this claim; lease_ms; registered = 1 when the worker
---   may stand in waiters; wait_ms = life of a new registration (0: do not register);
+--   may stand in waiters; wait_ms = life of a new registration (0: do not register); wanted = steps to claim in all;
 --   max_reap, max_promote = ids per queue; wake = channel prefix; events = channel; partition; detail = event details;
---   nq, then nq queue names;
---   nclaims, then per claim: queue index, lane index (1-3), count;
+--   nq, then nq queue names, then per queue the steps to claim at the most (0: do not stand in line for it);
+--   nclaims, then per claim, in order of preference: queue index, lane index (1-3), count at the most;
 --   ngroups, then per group: queue index, operation, n, n x ('0', 'id:token'), n x id, then per operation
 --     c complete, keep nothing
 --     k complete, keep          n x (keep-until ms, id), n x (id, result)
@@ -31,9 +31,9 @@ local steps, sess, ghosts, tries, uniq, uniqof = KEYS[1], KEYS[2], KEYS[3], KEYS
 local results, history, stats, subs, paused = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local lane, seq, worker, token = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local lease_ms, registered, wait_ms = tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARGV[7])
-local max_reap, max_promote = tonumber(ARGV[8]), tonumber(ARGV[9])
-local wake_channel, events, partition, detail = ARGV[10], ARGV[11], ARGV[12], ARGV[13]
-local nq = tonumber(ARGV[14])
+local wanted, max_reap, max_promote = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local wake_channel, events, partition, detail = ARGV[11], ARGV[12], ARGV[13], ARGV[14]
+local nq = tonumber(ARGV[15])
 -- PAD keeps the lease set out of its O(n) compact encoding; it sorts behind every lease.
 local PAD = string.rep('.', 65)
 
@@ -42,7 +42,7 @@ local function key(q, offset)
 end
 
 local function queue_name(q)
-  return ARGV[14 + q]
+  return ARGV[15 + q]
 end
 
 -- Guard.
@@ -104,7 +104,7 @@ local function forget(ids)
   end
 end
 
-local nclaims_at = 15 + nq
+local nclaims_at = 16 + 2 * nq
 local nclaims = tonumber(ARGV[nclaims_at])
 local cursor = nclaims_at + 3 * nclaims + 1
 local ngroups = tonumber(ARGV[cursor])
@@ -114,7 +114,7 @@ local lost = {}
 -- dispose ends a claim whose step was cancelled or revived meanwhile: x drops it, r makes it ready.
 local function dispose(q, id, mark, lane_index)
   redis.call('HDEL', ghosts, id)
-  if mark == 'r' then
+  if string.sub(mark, 1, 1) == 'r' then
     redis.call('RPUSH', key(q, READY + lane_index), id)
   end
 end
@@ -293,15 +293,15 @@ local function reap(q)
       has_tries, has_history = true, true
       -- From the second loss on the step waits longer and longer, so that a payload that kills its
       -- workers does not take the same neighbours along each time.
-      local losses = s + u - base
+      local losses, due = s + u - base, 0
       if losses < 2 then
         redis.call('RPUSH', key(q, READY + leased_lane(member_score)), id)
       else
-        local due = now + 1000 * 2 ^ math.min(losses, 12)
+        due = now + 1000 * 2 ^ math.min(losses, 12)
         redis.call('ZADD', key(q, RETRYING), score(due * 16 + leased_lane(member_score) - 1), id)
       end
       if watched then
-        event('lost', q, id, '-', 0)
+        event('lost', q, id, '-', score(due) .. ' ' .. held_by)
       end
     end
   end
@@ -347,7 +347,10 @@ for q = 1, nq do
 end
 
 -- Claim.
-local claims, claimed, stored, short, members = {}, 0, {}, false, {}
+local claims, claimed, stored, members, room = {}, 0, {}, {}, {}
+for q = 1, nq do
+  room[q] = tonumber(ARGV[15 + nq + q])
+end
 local paused_queues = redis.call('EXISTS', paused) == 1
 local stem = ':' .. token
 
@@ -361,7 +364,7 @@ local function take(q, ids)
       if marks[i] then
         redis.call('HDEL', ghosts, ids[i])
       end
-      if marks[i] ~= 'x' then
+      if not marks[i] or string.sub(marks[i], 1, 1) ~= 'x' then
         kept[#kept + 1] = ids[i]
       end
     end
@@ -385,13 +388,11 @@ end
 
 for c = 0, nclaims - 1 do
   local base = nclaims_at + 1 + 3 * c
-  local q, l, want = tonumber(ARGV[base]), tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2])
+  local q, l = tonumber(ARGV[base]), tonumber(ARGV[base + 1])
+  local want = math.min(tonumber(ARGV[base + 2]), wanted - claimed, room[q])
   local ids = want > 0 and not (paused_queues and redis.call('HEXISTS', paused, queue_name(q)) == 1)
     and redis.call('RPOP', key(q, READY + l), want)
   if ids and #ids > 0 then
-    if #ids < want then
-      short = true
-    end
     local bodies
     ids, bodies = take(q, ids)
     local n = #ids
@@ -409,14 +410,13 @@ for c = 0, nclaims - 1 do
       claims[#claims + 1] = {q, l, ids, bodies}
       stored[#stored + 1] = q .. ' ' .. l .. ' ' .. table.concat(ids, ' ') .. ';'
       claimed = claimed + n
+      room[q] = room[q] - n
       if watched then
         for i = 1, n do
           event('claimed', q, ids[i], '-', 0)
         end
       end
     end
-  else
-    short = short or want > 0
   end
 end
 local counters = {}
@@ -439,7 +439,7 @@ if claimed > 0 then
     end
   end
 end
-if nclaims > 0 and not short then
+if wanted > 0 and claimed >= wanted then
   more = 1
 end
 
@@ -451,10 +451,12 @@ for q = 1, nq do
   end
 end
 local next_due, rank = -1, 0
-if wait_ms > 0 and more == 0 and nclaims > 0 then
+if wait_ms > 0 and more == 0 then
   for q = 1, nq do
-    rank = math.max(rank, redis.call('ZCARD', key(q, WAITERS)))
-    redis.call('ZADD', key(q, WAITERS), score(now + wait_ms), worker)
+    if room[q] > 0 then
+      rank = math.max(rank, redis.call('ZCARD', key(q, WAITERS)))
+      redis.call('ZADD', key(q, WAITERS), score(now + wait_ms), worker)
+    end
   end
 end
 if more == 0 then
@@ -471,7 +473,7 @@ if more == 0 then
   end
 end
 if watched and #lines > 0 then
-  redis.call('PUBLISH', events, score(now) .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
+  redis.call('PUBLISH', events, score(now) .. ' ' .. worker .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
 end
 answer(sess, lane, seq, table.concat(lost, ' ') .. '|' .. table.concat(stored))
 return {0, now, lost, claims, counters, next_due, rank, more, watched and 1 or 0}

@@ -57,7 +57,7 @@ func (c *Client) prepare(it *item, spec *wire.Spec) error {
 		return spec.Err
 	}
 	o := spec.Effective()
-	if err := checkTogether(&o); err != nil {
+	if err := c.checkTogether(&o); err != nil {
 		return fmt.Errorf("%s: %w", spec.Kind, err)
 	}
 	codec, payload, err := c.encodeInput(spec)
@@ -128,12 +128,12 @@ func (c *Client) encodeInput(spec *wire.Spec) (uint8, []byte, error) {
 }
 
 // checkTogether refuses options that exclude each other.
-func checkTogether(o *wire.Options) error {
+func (c *Client) checkTogether(o *wire.Options) error {
 	if o.Set.Has(wire.FieldUnique | wire.FieldRequestKey) {
 		return errors.New("WithUnique and WithRequestKey: give one of them, not both")
 	}
-	if o.Set.Has(wire.FieldUnique) && o.Unique.Conflict == wire.ConflictReplace && o.Unique.Scope != 0 {
-		return errors.New("unique: Replace needs the scope WhileUnfinished, since a key held For a time can outlive its step")
+	if _, encrypts := c.codecs.write.(*encryptedCodec); encrypts && o.Set.Has(wire.FieldUnique) && o.Unique.Key == "" {
+		return errors.New("unique: Key is needed with an encrypting codec, whose output is never the same twice")
 	}
 	return nil
 }

@@ -175,6 +175,13 @@ func classify(err error) (again, applied bool) {
 	return true, true
 }
 
+// Passing reports whether a call that failed with err may succeed by itself later:
+// Redis is away, loading or failing over. Errors of configuration do not pass.
+func Passing(err error) bool {
+	again, _ := classify(err)
+	return again || errors.Is(err, context.DeadlineExceeded)
+}
+
 // refine turns a server's error into the one that users know.
 func refine(err error) error {
 	if redis.HasErrorPrefix(err, "OOM") {

@@ -66,14 +66,23 @@ type Quota struct {
 	N        int
 }
 
+// Room tells how many steps of a queue a worker can take.
+type Room struct {
+	Queue string
+	N     int
+}
+
 // TurnRequest is one loop turn of a worker on one partition.
 type TurnRequest struct {
 	Partition int
 	Settle    []Settlement
-	// Claim is served in order. Queues that are named only here with N = 0 are
-	// still promoted and reaped.
-	Claim []Quota
-	Lease time.Duration
+	// Queues are promoted, reaped and, as far as they have room, stood in line
+	// for. Claim is served in order until Wanted steps are claimed in all or its
+	// queues have no room left.
+	Queues []Room
+	Claim  []Quota
+	Wanted int
+	Lease  time.Duration
 	// Registered tells that this worker may stand in line for a wake-up. Wait is
 	// the life of a new registration when the claim falls short, 0 for none.
 	Registered bool
@@ -134,6 +143,23 @@ func (s *Store) Turn(ctx context.Context, req *TurnRequest) (*TurnReply, error) 
 	}
 }
 
+// Leave takes the worker out of all lines and lists.
+func (s *Store) Leave(ctx context.Context, queues []string) error {
+	d, err := s.client.join(ctx)
+	if err != nil {
+		return err
+	}
+	pipe := s.client.rdb.Pipeline()
+	for _, p := range d.parts {
+		for _, q := range queues {
+			pipe.ZRem(ctx, p.keys.queue(q).waiters, s.worker)
+		}
+	}
+	pipe.HDel(ctx, d.parts[0].keys.workers(), s.worker)
+	_, err = pipe.Exec(ctx)
+	return err
+}
+
 // Partitions returns the number of partitions of the deployment.
 func (s *Store) Partitions(ctx context.Context) (int, error) {
 	d, err := s.client.join(ctx)
@@ -161,14 +187,14 @@ func newTurn(p *partition, worker string, req *TurnRequest) *turn {
 	t := &turn{p: p, req: req}
 	in := &t.input
 	in.Worker, in.Token = worker, newToken(worker)
-	in.LeaseMS = req.Lease.Milliseconds()
+	in.LeaseMS, in.Wanted = req.Lease.Milliseconds(), req.Wanted
 	in.Registered, in.WaitMS = req.Registered, req.Wait.Milliseconds()
 	in.Channels, in.Partition = p.channels(), p.number
+	for _, room := range req.Queues {
+		in.Queues[t.queue(room.Queue)].Room = room.N
+	}
 	for _, quota := range req.Claim {
-		q := t.queue(quota.Queue)
-		if quota.N > 0 {
-			in.Claims = append(in.Claims, luascripts.TurnClaim{Queue: q, Lane: int(quota.Priority), Count: quota.N})
-		}
+		in.Claims = append(in.Claims, luascripts.TurnClaim{Queue: t.queue(quota.Queue), Lane: int(quota.Priority), Count: quota.N})
 	}
 	t.group()
 	in.MaxReap = max(sideBudget/4/len(in.Queues), 5)
@@ -333,8 +359,8 @@ func workerOf(token string) string {
 	return worker
 }
 
-// optionsOf returns the options that the enqueue fixed, for a definition's Rule.
-func (e *Envelope) optionsOf() wire.Options {
+// Options returns what the enqueue fixed, for the rule of a definition.
+func (e *Envelope) Options() wire.Options {
 	return wire.Options{
 		Set: e.Set, MaxAttempts: e.MaxAttempts, Delays: e.Delays,
 		Timeout: time.Duration(e.TimeoutMs) * time.Millisecond, Retention: time.Duration(e.RetentionMs) * time.Millisecond,

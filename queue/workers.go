@@ -16,7 +16,8 @@ type WorkerInfo struct {
 	Started     time.Time `json:"started"`
 	Queues      []string  `json:"queues"`
 	Concurrency int       `json:"concurrency"`
-	// Running are the attempts under way.
+	// Busy is the number of attempts under way; Running has the oldest of them.
+	Busy    int           `json:"busy"`
 	Running []RunningStep `json:"running"`
 	// Stopping tells that the worker shuts down and takes nothing more.
 	Stopping bool `json:"stopping,omitempty"`

@@ -1,0 +1,100 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/cyclone-queue/cyclone/queue"
+)
+
+// acker tells Redis that attempts have started, before their handlers are
+// entered, for definitions that count lost attempts. Acknowledgements that come
+// together while one call is under way share the next one.
+type acker struct {
+	worker  *Worker
+	waiting []*ack
+	busy    bool
+}
+
+type ack struct {
+	attempt *attempt
+	ok      chan bool
+}
+
+// confirm returns whether the handler may be entered; if not, the attempt is
+// over and its slot is free.
+func (k *acker) confirm(a *attempt) bool {
+	w := k.worker
+	entry := &ack{attempt: a, ok: make(chan bool, 1)}
+	w.mu.Lock()
+	k.waiting = append(k.waiting, entry)
+	if !k.busy {
+		k.busy = true
+		go k.send(a.Context)
+	}
+	w.mu.Unlock()
+	return <-entry.ok
+}
+
+// send acknowledges batches until none waits.
+func (k *acker) send(ctx context.Context) {
+	w := k.worker
+	ctx = context.WithoutCancel(ctx)
+	for {
+		w.mu.Lock()
+		batch := k.waiting
+		k.waiting = nil
+		k.busy = len(batch) > 0
+		w.mu.Unlock()
+		if len(batch) == 0 {
+			return
+		}
+		held := make([]queue.Held, len(batch))
+		for i, entry := range batch {
+			held[i] = queue.Held{Claim: entry.attempt.claim, Started: true}
+		}
+		sent := time.Now()
+		gone, err := w.extendUntil(ctx, held, batch)
+		w.mu.Lock()
+		for i, entry := range batch {
+			a := entry.attempt
+			lost := gone[i] != nil || err != nil
+			if !lost {
+				a.marked, a.leaseUntil = true, sent.Add(w.cfg.Lease)
+			}
+			if lost && !a.done {
+				// Redis gets a settlement all the same: it disposes of a cancelled step.
+				a.done = true
+				w.attempts.remove(a)
+				w.finish(a.part, a.claim.Queue, queue.GiveBack(a.claim))
+				w.turnable.Signal()
+			}
+			entry.ok <- !lost && !a.done
+		}
+		w.mu.Unlock()
+	}
+}
+
+// extendUntil tries until it is answered or every lease of the batch has ended.
+func (w *Worker) extendUntil(ctx context.Context, held []queue.Held, batch []*ack) (map[int]error, error) {
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		gone, err := w.store.Extend(ctx, held, w.cfg.Lease, nil)
+		if err == nil || w.allLapsed(batch) {
+			return gone, err
+		}
+		w.trouble("acknowledge", err)
+		sleep(ctx, jittered(pause))
+	}
+}
+
+func (w *Worker) allLapsed(batch []*ack) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	for _, entry := range batch {
+		if entry.attempt.leaseUntil.After(now) && !entry.attempt.done {
+			return false
+		}
+	}
+	return true
+}

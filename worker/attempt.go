@@ -1,0 +1,139 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/wire"
+	"github.com/cyclone-queue/cyclone/queue"
+)
+
+// attempt is one claim on its way through this worker, and the handler's
+// [cyclone.Context].
+type attempt struct {
+	context.Context // cancelled with a cause
+	cancel          context.CancelCauseFunc
+
+	worker *Worker
+	part   *partition
+	claim  *queue.Claimed
+	def    *wire.Definition // nil for an unknown kind
+	now    time.Time        // Redis' time of the claim
+	began  time.Time        // local time of the claim
+
+	ordinal, limit int
+
+	// Guarded by the worker's mutex.
+	prev, next *attempt
+	leaseUntil time.Time
+	started    bool      // the handler has been entered
+	marked     bool      // Redis knows that it has started
+	done       bool      // settled: what comes later is dropped
+	doomed     time.Time // when its context was cancelled
+	reported   bool      // as stuck
+}
+
+var _ cyclone.Context = (*attempt)(nil)
+
+// newAttempt makes an attempt of a claim. The mutex is held.
+func (w *Worker) newAttempt(ctx context.Context, p *partition, c *queue.Claimed, reply *queue.TurnReply) *attempt {
+	a := &attempt{worker: w, part: p, claim: c, now: reply.Now, began: time.Now(), leaseUntil: reply.LeaseUntil}
+	a.Context, a.cancel = context.WithCancelCause(ctx)
+	if c.Envelope != nil {
+		a.def = w.kinds[c.Envelope.Kind]
+	}
+	return a
+}
+
+func (a *attempt) Attempt() int         { return a.ordinal }
+func (a *attempt) MaxAttempts() int     { return a.limit }
+func (a *attempt) RunID() cyclone.RunID { return a.claim.ID }
+func (a *attempt) Node() string         { return a.claim.Envelope.Node }
+func (a *attempt) Queue() string        { return a.claim.Queue }
+func (a *attempt) IdempotencyKey() string {
+	return wire.IdempotencyKey(int64(a.claim.ID), a.claim.Envelope.Node)
+}
+
+func (a *attempt) Meta(key string) string {
+	for _, kv := range a.claim.Envelope.Meta {
+		if kv.Key == key {
+			return kv.Value
+		}
+	}
+	return ""
+}
+
+func (a *attempt) LeaseExpiry() time.Time {
+	a.worker.mu.Lock()
+	defer a.worker.mu.Unlock()
+	return a.leaseUntil
+}
+
+func (a *attempt) Logger() *slog.Logger {
+	return a.worker.cfg.Logger.With(
+		"run", a.claim.ID.String(), "node", a.claim.Envelope.Node, "kind", a.claim.Envelope.Kind,
+		"queue", a.claim.Queue, "attempt", a.ordinal, "worker", a.worker.id)
+}
+
+// Value answers [wire.ContextKey], so that the attempt is found in every context
+// that is derived from it.
+func (a *attempt) Value(key any) any {
+	if _, ok := key.(wire.ContextKey); ok {
+		return a
+	}
+	return a.Context.Value(key)
+}
+
+// attemptList is a list of attempts in the order of their claims. It is guarded
+// by the worker's mutex.
+type attemptList struct {
+	first, last *attempt
+	n           int
+}
+
+func (l *attemptList) add(a *attempt) {
+	a.prev = l.last
+	if l.last != nil {
+		l.last.next = a
+	} else {
+		l.first = a
+	}
+	l.last = a
+	l.n++
+}
+
+func (l *attemptList) remove(a *attempt) {
+	if a.prev != nil {
+		a.prev.next = a.next
+	} else {
+		l.first = a.next
+	}
+	if a.next != nil {
+		a.next.prev = a.prev
+	} else {
+		l.last = a.prev
+	}
+	a.prev, a.next = nil, nil
+	l.n--
+}
+
+// doom ends the attempt's context. The mutex is held.
+func (a *attempt) doom(cause error) {
+	if a.doomed.IsZero() {
+		a.doomed = time.Now()
+		a.cancel(cause)
+	}
+}
+
+// cancelled is the signal that a step was cancelled while it was running.
+func (w *Worker) cancelled(id cyclone.RunID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for a := w.attempts.first; a != nil; a = a.next {
+		if a.claim.ID == id {
+			a.doom(cyclone.ErrCancelled)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/wire"
+	"github.com/cyclone-queue/cyclone/queue"
+	"github.com/cyclone-queue/cyclone/retry"
+)
+
+// Steps that this worker cannot run wait a while, for a worker that can. The
+// spread keeps them from coming back all at once.
+const (
+	unknownDelay  = 5 * time.Second
+	unknownSpread = 10 * time.Second
+)
+
+// rule is the retry rule that applies to the step.
+func (a *attempt) rule() retry.Rule {
+	cfg := &a.worker.cfg
+	standard, jitter := cfg.Retry, retry.DefaultJitter
+	if a.def.Class == wire.ClassTask {
+		standard, jitter = cfg.taskPolicy, cfg.jitter
+	}
+	given := a.claim.Envelope.Options()
+	rule := a.def.Rule(&given, standard, jitter)
+	if limit := a.claim.Counters.Limit; limit > 0 {
+		rule.MaxAttempts = limit
+	}
+	return rule
+}
+
+// verdict settles a claim that does not reach a handler: it cannot be read, its
+// kind is unknown, it has expired, or its workers were lost too often. ok is
+// false when the handler is to be entered.
+func (a *attempt) verdict() (s queue.Settlement, ok bool) {
+	c, env := a.claim, a.claim.Envelope
+	switch {
+	case errors.Is(c.Err, queue.ErrEnvelopeVersion):
+		return queue.PutBack(c, unknownDelay+rand.N(unknownSpread)), true
+	case c.Err != nil:
+		return a.discard(retry.CodeDecode, c.Err.Error(), 0), true
+	case a.def == nil:
+		a.worker.unknown(env.Kind)
+		return queue.PutBack(c, unknownDelay+rand.N(unknownSpread)), true
+	}
+	rule := a.rule()
+	a.ordinal, a.limit = env.Failures+1, rule.MaxAttempts
+	if env.ExpiresMs > 0 && a.now.UnixMilli() >= env.ExpiresMs && env.Failures == 0 {
+		return a.discard(retry.CodeExpired, "it did not start before its expiry", 0), true
+	}
+	k := c.Counters
+	if lost := k.LostStarted - env.LostSeen; a.def.CountsLost() && lost > 0 {
+		return a.countLost(rule, lost), true
+	}
+	if lost := k.LostStarted + k.LostUnstarted - k.Forgiven; lost >= a.def.MaxLost() {
+		return a.discard(retry.CodeAttemptLost, fmt.Sprintf("%d workers that held it were lost", lost), 0), true
+	}
+	return s, false
+}
+
+// countLost treats lost attempts like failed ones, as tasks ask for.
+func (a *attempt) countLost(rule retry.Rule, lost int) queue.Settlement {
+	ordinal := a.claim.Envelope.Failures + lost
+	text := fmt.Sprintf("attempt %d was lost with its worker", ordinal)
+	d := retry.Decide(rule, ordinal, errors.New(text), rand.Float64())
+	a.ordinal = ordinal
+	if d.Outcome != retry.OutcomeRetry {
+		return a.discard(retry.CodeAttemptLost, text, lost)
+	}
+	f := a.failure(retry.CodeAttemptLost, text, "", lost)
+	a.report(nil, f, errors.New(text), false, d.Delay)
+	return queue.Retry(a.claim, f, d.Delay)
+}
+
+// discard ends a step that reached no handler; count failures are added.
+func (a *attempt) discard(code, text string, count int) queue.Settlement {
+	f := a.failure(code, text, "", count)
+	a.report(nil, f, errors.New(text), true, 0)
+	return queue.Discard(a.claim, f)
+}
+
+func (a *attempt) failure(code, text, stack string, count int) queue.Failure {
+	return queue.Failure{
+		Attempt: max(a.ordinal, 1), Code: code, Error: text, Stack: stack, Worker: a.worker.id,
+		At: a.now.Add(time.Since(a.began)), LostSeen: a.claim.Counters.LostStarted, Failures: count,
+	}
+}
+
+// decide makes the settlement of what the handler returned.
+func (a *attempt) decide(ctx cyclone.Context, out any, err error, stack string) queue.Settlement {
+	if err == nil {
+		return a.complete(out)
+	}
+	switch cause := context.Cause(a); cause {
+	case cyclone.ErrShutdown, cyclone.ErrCancelled, cyclone.ErrLeaseLost:
+		// Not the handler's failure. When the lease is gone or the step cancelled,
+		// Redis refuses this and tidies up.
+		return queue.Release(a.claim)
+	}
+	d := retry.Decide(a.rule(), a.ordinal, err, rand.Float64())
+	if d.Fault != nil {
+		a.worker.cfg.Logger.Error("cyclone: backoff function failed; the default delays apply", "kind", a.def.Name, "error", d.Fault)
+	}
+	if d.Code == retry.CodeError && context.Cause(ctx) == errTimeout {
+		d.Code = retry.CodeTimeout
+	}
+	if d.Outcome == retry.OutcomeSnooze {
+		return queue.Snooze(a.claim, a.ordinal, a.worker.id, d.Delay, a.now.Add(time.Since(a.began)))
+	}
+	f := a.failure(d.Code, err.Error(), stack, 1)
+	discarded := d.Outcome == retry.OutcomeDiscard
+	a.report(ctx, f, err, discarded, d.Delay)
+	if discarded {
+		return queue.Discard(a.claim, f)
+	}
+	return queue.Retry(a.claim, f, d.Delay)
+}
+
+// complete encodes the output, if there is one to keep. An output that cannot be
+// encoded is a failure that another attempt would not mend.
+func (a *attempt) complete(out any) queue.Settlement {
+	given := a.claim.Envelope.Options()
+	keep := a.def.Class.Retention()
+	switch {
+	case given.Set.Has(wire.FieldRetention):
+		keep = given.Retention
+	case a.def.Options.Set.Has(wire.FieldRetention):
+		keep = a.def.Options.Retention
+	}
+	at := a.now.Add(time.Since(a.began))
+	if keep <= 0 {
+		return queue.Complete(a.claim, a.ordinal, 0, nil, 0, at)
+	}
+	codec, payload, err := a.worker.client.Encode(out)
+	if err != nil {
+		err = fmt.Errorf("output: %w", err)
+		f := a.failure(retry.CodeDecode, err.Error(), "", 1)
+		a.report(a, f, err, true, 0)
+		return queue.Discard(a.claim, f)
+	}
+	return queue.Complete(a.claim, a.ordinal, codec, payload, keep, at)
+}
+
+// report calls the user's hook; it must not take the worker down with it.
+func (a *attempt) report(ctx cyclone.Context, f queue.Failure, err error, discarded bool, delay time.Duration) {
+	hook := a.worker.cfg.OnFailure
+	if hook == nil {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			a.worker.cfg.Logger.Error("cyclone: OnFailure panicked", "panic", v)
+		}
+	}()
+	kind := ""
+	if a.claim.Envelope != nil {
+		kind = a.claim.Envelope.Kind
+	}
+	hook(ctx, Failure{
+		RunID: a.claim.ID, Kind: kind, Queue: a.claim.Queue, Attempt: f.Attempt, Err: err, Code: f.Code,
+		Stack: f.Stack, Discarded: discarded, Delay: delay,
+	})
+}

@@ -1,0 +1,62 @@
+package worker
+
+import (
+	"time"
+
+	"github.com/cyclone-queue/cyclone/queue"
+)
+
+// partition is what the worker knows of one partition. All of it is guarded by
+// the worker's mutex.
+type partition struct {
+	worker *Worker
+	number int
+
+	settle []queue.Settlement // to be sent
+	look   bool               // there may be work
+	woken  bool               // a wake-up was received: it must be used or passed on
+	flight int                // turns under way
+	inLine bool               // may stand among the waiters
+	window int                // first queue of the next turn, when not all fit
+	unseen int                // queues not looked at since work was last suspected
+	timer  *time.Timer        // when to look again
+	pause  time.Duration      // after a failed turn
+	until  time.Time          // no turn before
+}
+
+// lookIn makes the partition worth a turn after d. The mutex is held.
+func (p *partition) lookIn(d time.Duration) {
+	if p.timer == nil {
+		p.timer = time.AfterFunc(d, p.lookNow)
+		return
+	}
+	p.timer.Reset(d)
+}
+
+func (p *partition) lookNow() {
+	w := p.worker
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p.suspect()
+	w.turnable.Signal()
+}
+
+// suspect notes that there may be work. The mutex is held.
+func (p *partition) suspect() {
+	p.look = true
+	p.unseen = len(p.worker.cfg.Queues)
+}
+
+// wake is a signal from Redis; p is negative when it may concern any partition.
+func (w *Worker) wake(number int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.parts {
+		if number < 0 || p.number == number {
+			p.suspect()
+			p.woken = number >= 0
+			p.inLine = p.inLine && number < 0
+		}
+	}
+	w.turnable.Broadcast()
+}

@@ -1,0 +1,193 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/cyclone-queue/cyclone/queue"
+)
+
+// turners is how many turns may be under way at once: while Redis works on one,
+// the worker takes in the reply of another.
+const turners = 2
+
+// eager is how much must have come together before a second turn on a partition
+// goes out beside the first: small batches cost Redis more than they save time.
+const eager = 48
+
+// side bounds what one turn settles and what it claims, each.
+const side = queue.TurnBudget / 2
+
+// exchange is one turn: what is sent, and which slots it has reserved.
+type exchange struct {
+	part  *partition
+	req   queue.TurnRequest
+	slots int
+	all   bool // the turn covers every queue
+}
+
+// turner exchanges turns with Redis until the worker has ended.
+func (w *Worker) turner(ctx context.Context) {
+	for {
+		x := w.next()
+		if x == nil {
+			return
+		}
+		reply, err := w.store.Turn(ctx, &x.req)
+		if err != nil {
+			w.failed(x, err)
+			continue
+		}
+		w.take(ctx, x, reply)
+	}
+}
+
+// next waits until a turn is worth making and prepares it; nil at the end.
+func (w *Worker) next() *exchange {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for {
+		if w.ended {
+			return nil
+		}
+		for range w.parts {
+			p := w.parts[w.nextPart]
+			w.nextPart = (w.nextPart + 1) % len(w.parts)
+			if w.worth(p) {
+				return w.prepare(p)
+			}
+		}
+		w.turnable.Wait()
+	}
+}
+
+// worth reports whether a turn on the partition should go out now. The mutex is
+// held.
+func (w *Worker) worth(p *partition) bool {
+	if !p.until.IsZero() && time.Now().Before(p.until) {
+		return false
+	}
+	claims := p.look && w.free > 0 && !w.stopping
+	if p.flight > 0 {
+		return len(p.settle) >= eager || claims && w.free >= eager
+	}
+	return len(p.settle) > 0 || claims || p.woken
+}
+
+// prepare takes results and free slots for a turn. The mutex is held.
+func (w *Worker) prepare(p *partition) *exchange {
+	x := &exchange{part: p}
+	n := min(len(p.settle), side)
+	x.req.Partition, x.req.Lease = p.number, w.cfg.Lease
+	x.req.Settle = append([]queue.Settlement(nil), p.settle[:n]...)
+	rest := copy(p.settle, p.settle[n:])
+	clear(p.settle[rest:])
+	p.settle = p.settle[:rest]
+	if !w.stopping {
+		x.slots = min(w.free, side)
+		w.free -= x.slots
+		if x.slots > 0 {
+			x.req.Wait = 3 * w.cfg.Fallback
+		}
+	}
+	w.turns++
+	x.req.Wanted = x.slots
+	queues := w.turnQueues(p)
+	x.all = len(queues) == len(w.cfg.Queues)
+	x.req.Queues = w.rooms(queues, x.slots)
+	x.req.Claim = w.quotas(queues, x.req.Queues, x.slots)
+	for _, room := range x.req.Queues {
+		w.inQueue[room.Queue] += room.N // reserved until the reply
+	}
+	x.req.Registered = p.inLine || p.flight > 0
+	p.inLine = x.req.Wait > 0
+	p.look, p.woken = false, false
+	p.flight++
+	return x
+}
+
+// unreserve returns the slots and per-queue reservations that the turn did not
+// use. The mutex is held.
+func (w *Worker) unreserve(x *exchange, used int) {
+	w.free += x.slots - used
+	for _, room := range x.req.Queues {
+		w.inQueue[room.Queue] -= room.N
+	}
+	x.part.flight--
+}
+
+// failed puts everything back and lets the partition rest. What was settled is
+// fenced by its token, so sending it again is safe even if it has arrived.
+func (w *Worker) failed(x *exchange, err error) {
+	w.trouble("turn", err)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.unreserve(x, 0)
+	p := x.part
+	p.settle = append(x.req.Settle, p.settle...)
+	p.pause = min(max(2*p.pause, 50*time.Millisecond), 5*time.Second)
+	wait := jittered(p.pause)
+	p.until = time.Now().Add(wait)
+	p.suspect()
+	p.lookIn(wait)
+}
+
+// take brings the reply in: attempts for what was claimed, and the time of the
+// next look.
+func (w *Worker) take(ctx context.Context, x *exchange, reply *queue.TurnReply) {
+	started := make([]*attempt, 0, len(reply.Claimed))
+	w.mu.Lock()
+	w.unreserve(x, len(reply.Claimed))
+	p := x.part
+	p.pause, p.until = 0, time.Time{}
+	w.health.answered(time.Now())
+	for i := range reply.Claimed {
+		c := &reply.Claimed[i]
+		w.inQueue[c.Queue]++
+		if w.stopping {
+			w.finish(p, c.Queue, queue.GiveBack(c))
+			continue
+		}
+		a := w.newAttempt(ctx, p, c, reply)
+		w.attempts.add(a)
+		started = append(started, a)
+	}
+	w.handlers.Add(len(started))
+	w.schedule(x, reply)
+	w.turnable.Broadcast()
+	w.mu.Unlock()
+	for _, a := range started {
+		go a.run()
+	}
+	for i, err := range reply.Lost {
+		w.cfg.Logger.Warn("cyclone: settlement refused", "run", x.req.Settle[i].Claim.ID, "error", err)
+	}
+}
+
+// schedule decides when to look again. The mutex is held.
+func (w *Worker) schedule(x *exchange, reply *queue.TurnReply) {
+	p := x.part
+	if !x.all {
+		p.unseen -= maxQueuesPerTurn
+	}
+	if reply.More || !x.all && p.unseen > 0 {
+		p.look = true
+		return
+	}
+	wait := jittered(w.cfg.Fallback)
+	if reply.Next >= 0 {
+		// Those in line before this worker look first.
+		wait = min(wait, reply.Next+time.Duration(reply.Rank)*rankStagger)
+	}
+	p.lookIn(wait)
+}
+
+// rankStagger spreads idle workers that wait for the same due step.
+const rankStagger = 2 * time.Millisecond
+
+// finish frees the slot of a claim and queues its settlement. The mutex is held.
+func (w *Worker) finish(p *partition, queueName string, s queue.Settlement) {
+	w.free++
+	w.inQueue[queueName]--
+	p.settle = append(p.settle, s)
+}
