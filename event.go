@@ -30,6 +30,8 @@ const (
 	EventRetried EventType = "retried"
 	// EventPromoted is a waiting step that became ready before its time, by an operator.
 	EventPromoted EventType = "promoted"
+	// EventRescheduled is a waiting step that an operator gave another time.
+	EventRescheduled EventType = "rescheduled"
 	// EventDeleted is a step that an operator deleted.
 	EventDeleted EventType = "deleted"
 )

@@ -20,6 +20,8 @@ type StepInfo struct {
 	// DueAt is when a scheduled, retrying or snoozed step becomes ready.
 	DueAt      time.Time
 	EnqueuedAt time.Time
+	// FinishedAt is when the step was completed, discarded or cancelled.
+	FinishedAt time.Time
 	// Snoozes counts how often the handler put the step back.
 	Snoozes int
 	// LostStarted and LostUnstarted count the leases that expired after, and

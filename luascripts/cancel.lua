@@ -2,7 +2,7 @@
 -- its result is dropped. Cancelling what has ended changes nothing.
 -- KEYS: steps sess ghosts uniq uniqof stats subs scheduled retrying snoozed completed discarded cancelled
 -- ARGV: lane, seq = session; events = channel; cancels = channel; queue; detail = event details; then ids
--- RETURNS: {0, {state before: 'scheduled' ... 'live', 'completed', 'discarded', 'cancelled' or 'absent', per id}}
+-- RETURNS: {0, now ms, {state before: 'scheduled' ... 'live', 'completed', 'discarded', 'cancelled' or 'absent', per id}}
 --   or {status < 0} as enqueue
 --@include clock
 --@include session
@@ -22,13 +22,13 @@ if state == REPLAY then
   for word in string.gmatch(replay, '[^ ]+') do
     list[#list + 1] = word
   end
-  return {0, list}
+  return {0, now_ms(), list}
 end
 if state ~= APPLY then
   return {state}
 end
 
--- Write.
+-- Write. A first write that needs no memory lets the rest run at maxmemory.
 redis.call('HDEL', ghosts, '')
 local now = now_ms()
 local before, lines, live, ended = {}, {}, {}, {}
@@ -38,7 +38,7 @@ for i = 7, #ARGV do
   before[#before + 1] = found
   if not ENDED[found] then
     if found == 'live' then
-      redis.call('HSET', ghosts, id, 'x')
+      redis.call('HSET', ghosts, id, 'x' .. queue)
       live[#live + 1] = id
     else
       for k = 1, 3 do
@@ -61,4 +61,4 @@ if #live > 0 then
   redis.call('PUBLISH', cancels, table.concat(live, ' '))
 end
 answer(sess, lane, seq, table.concat(before, ' '))
-return {0, before}
+return {0, now, before}

@@ -1,7 +1,7 @@
 -- delete: removes steps of one queue with all that is kept of them. A running one is told through its worker.
 -- KEYS: steps sess ghosts tries uniq uniqof results history stats subs scheduled retrying snoozed completed discarded cancelled
 -- ARGV: lane, seq = session; events = channel; cancels = channel; queue; detail = event details; then ids
--- RETURNS: {0, {state before, per id}} or {status < 0} as enqueue
+-- RETURNS: {0, now ms, {state before, per id}} or {status < 0} as enqueue
 --@include clock
 --@include session
 --@include unique
@@ -19,13 +19,13 @@ if state == REPLAY then
   for word in string.gmatch(replay, '[^ ]+') do
     list[#list + 1] = word
   end
-  return {0, list}
+  return {0, now_ms(), list}
 end
 if state ~= APPLY then
   return {state}
 end
 
--- Write.
+-- Write. A first write that needs no memory lets the rest run at maxmemory.
 redis.call('HDEL', ghosts, '')
 local now = now_ms()
 local before, lines, live, gone = {}, {}, {}, {}
@@ -35,7 +35,7 @@ for i = 7, #ARGV do
   before[#before + 1] = found
   if found ~= 'absent' then
     if found == 'live' then
-      redis.call('HSET', ghosts, id, 'x')
+      redis.call('HSET', ghosts, id, 'x' .. queue)
       live[#live + 1] = id
     end
     for k = 1, #indexes do
@@ -59,4 +59,4 @@ if #live > 0 then
   redis.call('PUBLISH', cancels, table.concat(live, ' '))
 end
 answer(sess, lane, seq, table.concat(before, ' '))
-return {0, before}
+return {0, now, before}

@@ -138,7 +138,7 @@ end
 -- stays ready: it starts with the new body, whatever delay came with it.
 local function replace(q, l, holder, due, body)
   local mark = redis.call('HGET', uniqof, holder)
-  if not mark or string.sub(mark, 1, 1) ~= 'u' or redis.call('HEXISTS', steps, holder) == 0 then
+  if not mark or string.sub(mark, 1, 1) ~= 'u' then
     return false
   end
   redis.call('HSET', steps, holder, body)
@@ -160,11 +160,13 @@ for i = 0, nitems - 1 do
   else
     due = tonumber(due)
   end
+  -- A key whose time has passed, or whose holder is gone without having freed it, is free.
   local holder = digest ~= '' and redis.call('HGET', uniq, digest)
+  local former = false
   if holder then
     local ends = redis.call('ZSCORE', uniqx, digest)
-    if ends and tonumber(ends) <= now then
-      holder = false
+    if ends and tonumber(ends) <= now or not ends and redis.call('HEXISTS', steps, holder) == 0 then
+      former, holder = holder, false
     end
   end
   if holder then
@@ -176,6 +178,9 @@ for i = 0, nitems - 1 do
   else
     redis.call('HSET', steps, id, body)
     added = added + 1
+    if former then
+      redis.call('HDEL', uniqof, former)
+    end
     if digest ~= '' then
       redis.call('HSET', uniq, digest, id)
       if scope == 0 then

@@ -14,5 +14,6 @@ func OpenCall(c *Call, k OpenKeys, lanes ...string) {
 	}
 }
 
-// Now returns the server's time in ms, which every reply has second.
+// Now returns the server's time in ms, which every reply of a session's call has
+// second.
 func Now(reply []any) int64 { return integer(reply, 1) }

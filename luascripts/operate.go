@@ -68,7 +68,7 @@ func ReviveCall(c *Call, k *ReviveKeys, s Session, ch Channels, partition int, q
 }
 
 // Outcomes returns what Cancel, Delete or Revive answered for each step.
-func Outcomes(reply []any) []string { return texts(list(reply, 1)) }
+func Outcomes(reply []any) []string { return texts(list(reply, 2)) }
 
 // RescheduleKeys are the keys of Reschedule.
 type RescheduleKeys struct {
@@ -82,26 +82,26 @@ func RescheduleCall(c *Call, k *RescheduleKeys, s Session, ch Channels, partitio
 }
 
 // RescheduleReply returns the state that the step was found in.
-func RescheduleReply(reply []any) string { return text(reply, 1) }
+func RescheduleReply(reply []any) string { return text(reply, 2) }
 
 // PurgeKeys are the keys of Purge; Index is the one to empty.
 type PurgeKeys struct {
-	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, History, Stats, Index string
+	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, History, Stats, Subs, Index string
 }
 
 // PurgeCall fills c.
-func PurgeCall(c *Call, k *PurgeKeys, s Session, list bool, limit int) {
-	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Tries, k.Uniq, k.UniqOf, k.History, k.Stats, k.Index)
+func PurgeCall(c *Call, k *PurgeKeys, s Session, ch Channels, queue string, list bool, limit int) {
+	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Tries, k.Uniq, k.UniqOf, k.History, k.Stats, k.Subs, k.Index)
 	kind := "zset"
 	if list {
 		kind = "list"
 	}
-	c.arg(s.Lane, s.Seq, kind, limit)
+	c.arg(s.Lane, s.Seq, ch.Events, queue, kind, limit)
 }
 
 // PurgeReply returns how many ids left the index and how many steps are deleted.
 func PurgeReply(reply []any) (taken, deleted int) {
-	return int(integer(reply, 1)), int(integer(reply, 2))
+	return int(integer(reply, 2)), int(integer(reply, 3))
 }
 
 // PauseKeys are the keys of Pause.
@@ -114,7 +114,7 @@ func PauseCall(c *Call, k PauseKeys, s Session, ch Channels, partition int, queu
 }
 
 // PauseReply tells whether the queue was paused before.
-func PauseReply(reply []any) bool { return integer(reply, 1) == 1 }
+func PauseReply(reply []any) bool { return integer(reply, 2) == 1 }
 
 // StateKeys are the keys of State.
 type StateKeys struct {
@@ -129,8 +129,14 @@ func StateCall(c *Call, k *StateKeys, id string) {
 	c.arg(id)
 }
 
-// StateReply is all that is known of one step. State is "live" for ready or
-// running, "absent" for none.
+// States that are no index: Live is ready or running, Absent is no step.
+const (
+	Live   = "live"
+	Absent = "absent"
+)
+
+// StateReply is all that is known of one step. State is the name of its index,
+// [Live] or [Absent].
 type StateReply struct {
 	State, Score, Body, Ghost, Counters, Result, History string
 }

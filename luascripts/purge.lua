@@ -1,26 +1,27 @@
 -- purge: deletes what waits in one index of a queue, a bounded number at a time.
--- KEYS: steps sess ghosts tries uniq uniqof history stats index
--- ARGV: lane, seq = session; kind = 'list' or 'zset', of the index; limit = ids at the most
--- RETURNS: {0, ids taken out of the index, steps deleted} or {status < 0} as enqueue
+-- KEYS: steps sess ghosts tries uniq uniqof history stats subs index
+-- ARGV: lane, seq = session; events = channel; queue; kind = 'list' or 'zset', of the index; limit = ids at the most
+-- RETURNS: {0, now ms, ids taken out of the index, steps deleted} or {status < 0} as enqueue
 --@include clock
 --@include session
 --@include unique
 --@include stats
 local steps, sess, ghosts, tries, uniq, uniqof = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local history, stats, index = KEYS[7], KEYS[8], KEYS[9]
-local lane, seq, kind, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local history, stats, subs, index = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local lane, seq, events, queue, kind, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
 
 -- Guard.
 local state, replay = session(sess, lane, seq)
 if state == REPLAY then
   local taken, deleted = string.match(replay, '^(%d+) (%d+)$')
-  return {0, tonumber(taken), tonumber(deleted)}
+  return {0, now_ms(), tonumber(taken), tonumber(deleted)}
 end
 if state ~= APPLY then
   return {state}
 end
+local now = now_ms()
 
--- Write.
+-- Write. A first write that needs no memory lets the rest run at maxmemory.
 redis.call('HDEL', ghosts, '')
 local ids
 if kind == 'list' then
@@ -31,15 +32,16 @@ else
     redis.call('ZREM', index, unpack(ids))
   end
 end
-local gone = {}
+local gone, lines = {}, {}
 if #ids > 0 then
   local marks = kind == 'list' and redis.call('HMGET', ghosts, unpack(ids)) or {}
   for i = 1, #ids do
     if marks[i] then
       redis.call('HDEL', ghosts, ids[i])
     end
-    if marks[i] ~= 'x' then
+    if not marks[i] or string.sub(marks[i], 1, 1) ~= 'x' then
       gone[#gone + 1] = ids[i]
+      lines[#lines + 1] = 'deleted ' .. queue .. ' ' .. ids[i] .. ' - 0'
     end
   end
 end
@@ -48,7 +50,10 @@ if #gone > 0 then
   for _, side in ipairs({steps, tries, history}) do
     redis.call('HDEL', side, unpack(gone))
   end
-  count(stats, now_ms(), 'deleted', #gone)
+  count(stats, now, 'deleted', #gone)
+  if redis.call('EXISTS', subs) == 1 then
+    redis.call('PUBLISH', events, score(now) .. '\n' .. table.concat(lines, '\n') .. '\n\n')
+  end
 end
 answer(sess, lane, seq, #ids .. ' ' .. #gone)
-return {0, #ids, #gone}
+return {0, now, #ids, #gone}

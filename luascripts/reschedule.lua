@@ -2,7 +2,7 @@
 -- KEYS: steps sess subs paused waiters ready scheduled retrying snoozed
 -- ARGV: lane, seq = session; events = channel; wake = channel prefix; partition; queue; detail = event details;
 --   id; lane index (0-2); due = ms, or '' for now
--- RETURNS: {0, state before: 'scheduled', 'retrying', 'snoozed', or why not: 'live' or 'absent'} or {status < 0} as enqueue
+-- RETURNS: {0, now ms, state before: 'scheduled', 'retrying', 'snoozed', or why not: 'live' or 'absent'} or {status < 0} as enqueue
 --@include clock
 --@include session
 --@include wake
@@ -15,7 +15,7 @@ local partition, queue, detail, id, priority, due = ARGV[5], ARGV[6], ARGV[7], A
 -- Guard.
 local state, replay = session(sess, lane, seq)
 if state == REPLAY then
-  return {0, replay}
+  return {0, now_ms(), replay}
 end
 if state ~= APPLY then
   return {state}
@@ -23,7 +23,8 @@ end
 local now = now_ms()
 local found = where(steps, id, indexes, NAMES)
 
--- Write.
+-- Write. A first write that needs no memory lets the rest run at maxmemory.
+redis.call('ZREM', indexes[1], '')
 for i = 1, #indexes do
   if found == NAMES[i] then
     local verb = 'promoted'
@@ -44,4 +45,4 @@ for i = 1, #indexes do
   end
 end
 answer(sess, lane, seq, found)
-return {0, found}
+return {0, now, found}

@@ -2,7 +2,7 @@
 -- KEYS: steps sess ghosts tries uniq uniqof uniqx history stats subs paused waiters ready discarded cancelled
 -- ARGV: lane, seq = session; events = channel; wake = channel prefix; partition; queue; detail = event details;
 --   then per step: id, limit = absolute attempt limit (0: leave it), digest ('' none), note = history line without time
--- RETURNS: {0, {'revived', 'conflict=HOLDER', 'ended' (not revivable) or 'absent', per id}} or {status < 0} as enqueue
+-- RETURNS: {0, now ms, {'revived', 'conflict=HOLDER', 'ended' (not revivable) or 'absent', per id}} or {status < 0} as enqueue
 --@include clock
 --@include session
 --@include wake
@@ -21,12 +21,15 @@ if state == REPLAY then
   for word in string.gmatch(replay, '[^ ]+') do
     list[#list + 1] = word
   end
-  return {0, list}
+  return {0, now_ms(), list}
 end
 if state ~= APPLY then
   return {state}
 end
 local now = now_ms()
+
+-- Write. A first write that needs no memory lets the rest run at maxmemory.
+redis.call('HDEL', ghosts, '')
 
 -- open_again checks one step and then moves it.
 local function open_again(id, limit, digest, line)
@@ -43,6 +46,7 @@ local function open_again(id, limit, digest, line)
     if not ends or tonumber(ends) > now then
       return 'conflict=' .. holder
     end
+    redis.call('HDEL', uniqof, holder)
   end
   redis.call('ZREM', discarded, id)
   redis.call('ZREM', cancelled, id)
@@ -54,15 +58,14 @@ local function open_again(id, limit, digest, line)
   local s, u, interrupted, old_limit = read_tries(tries, id)
   write_tries(tries, id, s, u, interrupted, limit > 0 and limit or old_limit, s + u)
   note(history, id, score(now) .. ' ' .. line)
-  if redis.call('HGET', ghosts, id) == 'x' then
-    redis.call('HSET', ghosts, id, 'r')
+  if redis.call('HEXISTS', ghosts, id) == 1 then
+    redis.call('HSET', ghosts, id, 'r' .. queue)
   else
     redis.call('LPUSH', ready, id)
   end
   return 'revived'
 end
 
--- Write.
 local outcome, lines, revived = {}, {}, 0
 for i = 8, #ARGV, 4 do
   local id = ARGV[i]
@@ -81,4 +84,4 @@ if revived > 0 then
   wake(waiters, paused, queue, wake_channel, partition, now)
 end
 answer(sess, lane, seq, table.concat(outcome, ' '))
-return {0, outcome}
+return {0, now, outcome}

@@ -1,8 +1,7 @@
 -- trim: removes finished steps of one index whose time has passed or that are too many, oldest first, with all
 -- that is kept of them. Safe to send twice: it only removes what is over the bounds when it runs.
 -- KEYS: steps tries uniq uniqof results history index
--- ARGV: before = scores below it (ms) are removed, '+age' counted back from now; keep = how many may stay;
---   limit = ids at the most
+-- ARGV: age = ms since the score after which a step goes; keep = how many may stay; limit = ids at the most
 -- RETURNS: {0, steps removed}
 --@include clock
 --@include unique

@@ -23,12 +23,13 @@ type deployment struct {
 
 // partition is the client's side of one partition.
 type partition struct {
-	client   *Client
-	number   int
-	keys     *partitionKeys
-	wake     string   // prefix of the workers' wake channels
-	calls    lanePool // turns and operators' calls
-	enqueues batcher
+	client    *Client
+	number    int
+	keys      *partitionKeys
+	wake      string   // prefix of the workers' wake channels
+	calls     lanePool // turns and operators' calls
+	enqueues  batcher
+	announced announced
 }
 
 func (d *deployment) of(id int64) *partition {

@@ -71,14 +71,14 @@ type partitionKeys struct {
 	base  string // `<prefix>:{<p>}:`
 	fixed [len(fixedNames)]string
 
-	mu     sync.RWMutex
-	queues map[string]*queueKeys
+	mu      sync.RWMutex
+	byQueue map[string]*queueKeys
 }
 
 func newPartitionKeys(prefix string, p int) *partitionKeys {
 	pk := &partitionKeys{
-		base:   prefix + ":{" + strconv.Itoa(p) + "}:",
-		queues: make(map[string]*queueKeys),
+		base:    prefix + ":{" + strconv.Itoa(p) + "}:",
+		byQueue: make(map[string]*queueKeys),
 	}
 	for i, name := range fixedNames {
 		pk.fixed[i] = pk.base + name
@@ -89,8 +89,7 @@ func newPartitionKeys(prefix string, p int) *partitionKeys {
 // fixedNames are the names without a queue, in the order of the constants below.
 var fixedNames = [...]string{
 	"steps", "ids", "ghosts", "tries", "sess", "sessx", "uniq", "uniqof", "uniqx",
-	"results", "history", "workers", "sweep", "paused", "bytes", "stats", "subs",
-	"limits", "schedules", "events", "cancel",
+	"results", "history", "workers", "queues", "paused", "stats", "subs", "events", "cancel",
 }
 
 const (
@@ -106,18 +105,15 @@ const (
 	keyResults
 	keyHistory
 	keyWorkers
-	keySweep
+	keyQueues
 	keyPaused
-	keyBytes
 	keyStats
 	keySubs
-	keyLimits
-	keySchedules
 	keyEvents
 	keyCancel
 )
 
-// steps is a hash: id, or `run.node` → envelope.
+// steps is a hash: id → envelope.
 func (pk *partitionKeys) steps() string { return pk.fixed[keySteps] }
 
 // ids is a counter: the last sequence number that was handed out to a client for
@@ -125,22 +121,23 @@ func (pk *partitionKeys) steps() string { return pk.fixed[keySteps] }
 func (pk *partitionKeys) ids() string { return pk.fixed[keyIDs] }
 
 // ghosts is a hash: id → x (drop it when it is next taken out of an index) or r
-// (put it back into ready).
+// (put it back into ready), and its queue.
 func (pk *partitionKeys) ghosts() string { return pk.fixed[keyGhosts] }
 
-// tries is a hash: id → lost leases started, lost unstarted, interruptions.
+// tries is a hash: id → lost leases started, lost unstarted, interruptions, the
+// operator's attempt limit, lost leases forgiven.
 func (pk *partitionKeys) tries() string { return pk.fixed[keyTries] }
 
 // sess is a hash with padding: session lane → last sequence number and answer.
 func (pk *partitionKeys) sess() string { return pk.fixed[keySess] }
 
-// sessx is a sorted set: client → when it was last seen, ms.
+// sessx is a sorted set: session lane → when it was last seen, ms.
 func (pk *partitionKeys) sessx() string { return pk.fixed[keySessX] }
 
 // uniq is a hash: digest of a unique key → id of its holder.
 func (pk *partitionKeys) uniq() string { return pk.fixed[keyUniq] }
 
-// uniqof is a hash: id → digest that it holds.
+// uniqof is a hash: id → how it holds which digest.
 func (pk *partitionKeys) uniqof() string { return pk.fixed[keyUniqOf] }
 
 // uniqx is a sorted set: digest → when its scope ends, ms.
@@ -156,26 +153,17 @@ func (pk *partitionKeys) history() string { return pk.fixed[keyHistory] }
 // workers is a hash: worker → what it says about itself with each heartbeat.
 func (pk *partitionKeys) workers() string { return pk.fixed[keyWorkers] }
 
-// sweep is a sorted set: runs with chunked work that is not finished.
-func (pk *partitionKeys) sweep() string { return pk.fixed[keySweep] }
+// queues is a hash: queue that has had steps here → when it first had, ms.
+func (pk *partitionKeys) queues() string { return pk.fixed[keyQueues] }
 
-// paused is a set of queues that nothing is claimed from.
+// paused is a hash: queue that nothing is claimed from → since when, ms.
 func (pk *partitionKeys) paused() string { return pk.fixed[keyPaused] }
 
-// bytes is a hash: queue → bytes that its bodies take.
-func (pk *partitionKeys) bytes() string { return pk.fixed[keyBytes] }
-
-// stats is a hash: `<minute>:<kind>` → bounded counters.
+// stats is a hash: `<minute>:<verb>` and `total:<verb>` → transitions.
 func (pk *partitionKeys) stats() string { return pk.fixed[keyStats] }
 
 // subs exists while somebody subscribes to events; without it none is published.
 func (pk *partitionKeys) subs() string { return pk.fixed[keySubs] }
-
-// limits is a hash: rate and concurrency limits.
-func (pk *partitionKeys) limits() string { return pk.fixed[keyLimits] }
-
-// schedules is a hash: recurring schedules.
-func (pk *partitionKeys) schedules() string { return pk.fixed[keySchedules] }
 
 // events is the channel of step events, one message a batch.
 func (pk *partitionKeys) events() string { return pk.fixed[keyEvents] }
@@ -183,23 +171,13 @@ func (pk *partitionKeys) events() string { return pk.fixed[keyEvents] }
 // cancel is the channel that tells workers of cancelled steps.
 func (pk *partitionKeys) cancel() string { return pk.fixed[keyCancel] }
 
-// run is a hash: the plain fields of a workflow's run.
-func (pk *partitionKeys) run(id int64) string {
-	return pk.base + "run:" + strconv.FormatInt(id, 10)
-}
-
-// journal is a hash: a task's recorded steps, and their own tries.
-func (pk *partitionKeys) journal(id int64) string {
-	return pk.base + "journal:" + strconv.FormatInt(id, 10)
-}
-
 // queueKeys holds the keys of one queue on one partition. The sorted sets hold
 // ids; those that wait for a time score it as `ms*16 + lane`.
 type queueKeys struct {
 	// ready are the lists that claims pop from, by lane: high, default, low.
 	ready [laneCount]string
-	// scheduled, retrying, snoozed and waiting are due indexes, one a state.
-	scheduled, retrying, snoozed, waiting string
+	// scheduled, retrying and snoozed are due indexes, one a state.
+	scheduled, retrying, snoozed string
 	// leased is the running state: `id:token` by the lease's expiry,
 	// `ms*16 + lane*2 + started`, and one padding member.
 	leased string
@@ -213,7 +191,7 @@ type queueKeys struct {
 // are built on first use; after that the call allocates nothing.
 func (pk *partitionKeys) queue(name string) *queueKeys {
 	pk.mu.RLock()
-	qk := pk.queues[name]
+	qk := pk.byQueue[name]
 	pk.mu.RUnlock()
 	if qk != nil {
 		return qk
@@ -221,11 +199,11 @@ func (pk *partitionKeys) queue(name string) *queueKeys {
 	qk = newQueueKeys(pk.base, name)
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
-	if known := pk.queues[name]; known != nil {
+	if known := pk.byQueue[name]; known != nil {
 		return known
 	}
-	if len(pk.queues) < maxCachedQueues {
-		pk.queues[strings.Clone(name)] = qk
+	if len(pk.byQueue) < maxCachedQueues {
+		pk.byQueue[strings.Clone(name)] = qk
 	}
 	return qk
 }
@@ -235,7 +213,6 @@ func newQueueKeys(base, queue string) *queueKeys {
 		scheduled: base + "scheduled:" + queue,
 		retrying:  base + "retrying:" + queue,
 		snoozed:   base + "snoozed:" + queue,
-		waiting:   base + "waiting:" + queue,
 		leased:    base + "leased:" + queue,
 		completed: base + "completed:" + queue,
 		discarded: base + "discarded:" + queue,

@@ -22,7 +22,6 @@ type keyParts struct {
 	Name      string
 	Queue     string
 	Lane      string
-	ID        int64
 	Worker    string
 }
 
@@ -47,31 +46,22 @@ func parseKey(key string) (keyParts, bool) {
 	default:
 		parts.Name = "meta"
 	}
-	if parts.Name == "run" || parts.Name == "journal" {
-		id, err := strconv.ParseInt(parts.Queue, 10, 64)
-		if err != nil {
-			return keyParts{}, false
-		}
-		parts.Queue, parts.ID = "", id
-	}
 	return parts, true
 }
 
-// buildKeys returns every key of one partition, one queue and one run, with what
-// parsing each should give.
-func buildKeys(ks *keyspace, p int, queue string, id int64, worker string) map[string]keyParts {
+// buildKeys returns every key of one partition and one queue, with what parsing
+// each should give.
+func buildKeys(ks *keyspace, p int, queue, worker string) map[string]keyParts {
 	pk := ks.partition(p)
 	keys := map[string]keyParts{
 		ks.meta():       {Prefix: ks.prefix, Partition: -1, Name: "meta"},
 		ks.wake(worker): {Prefix: ks.prefix, Partition: -1, Name: "wake", Worker: worker},
-		pk.run(id):      {Prefix: ks.prefix, Partition: p, Name: "run", ID: id},
-		pk.journal(id):  {Prefix: ks.prefix, Partition: p, Name: "journal", ID: id},
 	}
 	for name, key := range map[string]string{
 		"steps": pk.steps(), "ids": pk.ids(), "ghosts": pk.ghosts(), "tries": pk.tries(), "sess": pk.sess(), "sessx": pk.sessx(),
 		"uniq": pk.uniq(), "uniqof": pk.uniqof(), "uniqx": pk.uniqx(), "results": pk.results(), "history": pk.history(),
-		"workers": pk.workers(), "sweep": pk.sweep(), "paused": pk.paused(), "bytes": pk.bytes(), "stats": pk.stats(),
-		"subs": pk.subs(), "limits": pk.limits(), "schedules": pk.schedules(), "events": pk.events(), "cancel": pk.cancel(),
+		"workers": pk.workers(), "queues": pk.queues(), "paused": pk.paused(), "stats": pk.stats(), "subs": pk.subs(),
+		"events": pk.events(), "cancel": pk.cancel(),
 	} {
 		keys[key] = keyParts{Prefix: ks.prefix, Partition: p, Name: name}
 	}
@@ -88,12 +78,12 @@ func buildKeys(ks *keyspace, p int, queue string, id int64, worker string) map[s
 	return keys
 }
 
-const keysOfEverySort = 4 + len(fixedNames) + 9 + laneCount
+const keysOfEverySort = 2 + len(fixedNames) + 8 + laneCount
 
 // checkKeys checks that each key says what it was built from, that no two are the
 // same, and that all of a partition share its hash tag.
-func checkKeys(t interface{ Fatalf(string, ...any) }, ks *keyspace, p int, queue string, id int64, worker string) {
-	keys := buildKeys(ks, p, queue, id, worker)
+func checkKeys(t interface{ Fatalf(string, ...any) }, ks *keyspace, p int, queue, worker string) {
+	keys := buildKeys(ks, p, queue, worker)
 	if len(keys) != keysOfEverySort {
 		t.Fatalf("%d different keys of %d", len(keys), keysOfEverySort)
 	}
@@ -124,7 +114,7 @@ func TestKeysSayWhatTheyWereBuiltFrom(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := rapid.IntRange(0, len(ks.partitions)-1).Draw(t, "partition")
-		checkKeys(t, ks, p, anyName.Draw(t, "queue"), rapid.Int64Range(1, 1<<62).Draw(t, "id"), anyName.Draw(t, "worker"))
+		checkKeys(t, ks, p, anyName.Draw(t, "queue"), anyName.Draw(t, "worker"))
 	})
 }
 
@@ -142,7 +132,7 @@ func FuzzKeys(f *testing.F) {
 		if err != nil || !wire.ValidName(queue) || id < 1 {
 			return
 		}
-		checkKeys(t, ks, int(id&15), queue, id, queue)
+		checkKeys(t, ks, int(id&15), queue, queue)
 	})
 }
 
@@ -161,7 +151,7 @@ func TestHostileNamesNeverEnterAKey(t *testing.T) {
 			t.Fatalf("prefix %q: %v", name, err)
 		}
 		if err == nil {
-			checkKeys(t, ks, 0, name, 1, name)
+			checkKeys(t, ks, 0, name, name)
 		}
 	}
 }
@@ -212,7 +202,7 @@ func TestQueueKeysAreBuiltOnce(t *testing.T) {
 	for i := range maxCachedQueues + 10 {
 		pk.queue(fmt.Sprintf("queue-%d", i))
 	}
-	if n := len(pk.queues); n > maxCachedQueues {
+	if n := len(pk.byQueue); n > maxCachedQueues {
 		t.Errorf("%d queues are remembered", n)
 	}
 	if diff := cmp.Diff(*newQueueKeys(pk.base, "one-more"), *pk.queue("one-more"), cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
