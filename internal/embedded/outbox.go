@@ -34,7 +34,7 @@ func (o *outbox) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.pending)+len(p) > outboxLimit {
-		o.shut()
+		_ = o.shut()
 	}
 	if o.closed {
 		return 0, net.ErrClosed

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Always, as [Rule.Times], hits every call from the first on.
+// Always is the [Rule.Times] that hits every call from [Rule.Nth] on.
 const Always = -1
 
 // Rule says which calls are hit, and by what.
