@@ -22,7 +22,7 @@ func ExtendCall(c *Call, k ExtendKeys, leaseMS int64, worker string, info []byte
 		c.Keys = append(c.Keys, group.Leased)
 		c.arg(len(group.Members))
 		for i := range group.Members {
-			c.arg("0", &group.Members[i])
+			c.arg(&group.Members[i])
 		}
 		for i := range group.IDs {
 			c.arg(&group.IDs[i])

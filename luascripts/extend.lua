@@ -3,7 +3,7 @@
 -- KEYS: ghosts workers
 -- KEYS per queue: leased
 -- ARGV: lease_ms; worker = worker id; info = its description, '' to leave it; nq;
---   then per queue: n, n x ('0', 'id:token'), n x id, n x (lane*2+started)
+--   then per queue: n, n x 'id:token', n x id, n x (lane*2+started)
 -- RETURNS: {0, now ms, {member, reason 'lost' or 'cancelled', ...}}
 --@include clock
 local ghosts, workers = KEYS[1], KEYS[2]
@@ -17,20 +17,13 @@ local cursor = 5
 for q = 1, nq do
   local leased = KEYS[2 + q]
   local n = tonumber(ARGV[cursor])
-  local members, ids, bits = cursor + 1, cursor + 2 * n + 1, cursor + 3 * n + 1
-  local missing = {}
-  if redis.call('ZADD', leased, 'NX', unpack(ARGV, members, ids - 1)) > 0 then
-    local names = redis.call('ZRANGEBYSCORE', leased, 0, 0)
-    redis.call('ZREM', leased, unpack(names))
-    for i = 1, #names do
-      missing[names[i]] = true
-    end
-  end
+  local members, ids, bits = cursor + 1, cursor + n + 1, cursor + 2 * n + 1
+  local scores = redis.call('ZMSCORE', leased, unpack(ARGV, members, ids - 1))
   local marks = redis.call('EXISTS', ghosts) == 1 and redis.call('HMGET', ghosts, unpack(ARGV, ids, bits - 1)) or {}
   local adds = {}
   for i = 1, n do
-    local member = ARGV[members + 2 * i - 1]
-    if missing[member] then
+    local member = ARGV[members + i - 1]
+    if not scores[i] then
       lost[#lost + 1] = member
       lost[#lost + 1] = 'lost'
     else
@@ -38,7 +31,9 @@ for q = 1, nq do
         lost[#lost + 1] = member
         lost[#lost + 1] = 'cancelled'
       end
-      adds[#adds + 1] = score((now + lease_ms) * 16 + tonumber(ARGV[bits + i - 1]))
+      -- What has started stays so: a renewal from before the start may come late.
+      local low = math.max(tonumber(ARGV[bits + i - 1]), tonumber(scores[i]) % 16)
+      adds[#adds + 1] = score((now + lease_ms) * 16 + low)
       adds[#adds + 1] = member
     end
   end

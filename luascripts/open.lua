@@ -7,6 +7,8 @@
 local sess, sessx = KEYS[1], KEYS[2]
 local now = now_ms()
 
+-- Write. A first write that needs no memory lets the rest run at maxmemory: a worker that starts then can drain.
+redis.call('HDEL', sess, '')
 -- The padding value keeps the hash out of its O(n) compact encoding.
 redis.call('HSETNX', sess, 'pad', string.rep('.', 65))
 for i = 1, #ARGV do

@@ -2,13 +2,14 @@
 -- keys whose duration has passed, counters of old minutes. Bounded, and safe to send twice.
 -- KEYS: sess sessx uniq uniqof uniqx stats
 -- ARGV: session_ms = life of an unseen lane; minutes = age of the oldest counters; limit = entries at the
---   most; then the verbs that stats counts
+--   most of each kind; then the verbs that stats counts
 -- RETURNS: {0, lanes forgotten, unique keys freed}
 --@include clock
 local sess, sessx, uniq, uniqof, uniqx, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local session_ms, minutes, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local now = now_ms()
 
+-- Write. A first write that needs no memory lets the rest run at maxmemory.
 redis.call('HDEL', sess, '')
 local unseen = redis.call('ZRANGEBYSCORE', sessx, '-inf', score(now - session_ms), 'LIMIT', 0, limit)
 if #unseen > 0 then
@@ -24,10 +25,18 @@ for _, digest in ipairs(ended) do
   redis.call('HDEL', uniq, digest)
   redis.call('ZREM', uniqx, digest)
 end
-local minute = math.floor(now / 60000) - minutes
-for i = 4, #ARGV do
-  for back = 0, 9 do
-    redis.call('HDEL', stats, string.format('%.0f:%s', minute - back, ARGV[i]))
+-- Counters: on from the minute at which the last call stopped, so that none stays after a time without calls.
+local oldest = math.floor(now / 60000) - minutes
+local at = tonumber(redis.call('HGET', stats, 'total:tidied') or oldest - 10)
+local upto = math.min(oldest, at + math.ceil(limit / (#ARGV - 3)))
+local fields = {}
+for minute = at + 1, upto do
+  for i = 4, #ARGV do
+    fields[#fields + 1] = string.format('%.0f:%s', minute, ARGV[i])
   end
 end
+if #fields > 0 then
+  redis.call('HDEL', stats, unpack(fields))
+end
+redis.call('HSET', stats, 'total:tidied', score(upto))
 return {0, #unseen, #ended}

@@ -1,0 +1,115 @@
+-- purge: deletes what waits in one index of a queue, a bounded number at a time.
+-- KEYS: steps sess ghosts tries uniq uniqof history stats subs index
+-- ARGV: lane, seq = session; events = channel; queue; kind = 'list' or 'zset', of the index; limit = ids at the most
+-- RETURNS: {0, now ms, ids taken out of the index, steps deleted} or {status < 0} as enqueue
+-- clock: Redis' own time in whole milliseconds, the only clock that decides anything.
+local function now_ms()
+  local t = redis.call('TIME')
+  return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+end
+
+-- score renders an index score exactly; '..' would lose digits past the 14th.
+local function score(n)
+  return string.format('%.0f', n)
+end
+
+-- START_LIMIT is the year 2150 in ms: ms*16+lane stays exact in a double up to there.
+local START_LIMIT = 5680281600000
+-- session: makes a call safe to send twice. A lane's field holds 'seq answer'. The next number
+-- applies, the same number replays the stored answer, a lower one is a late original and is refused,
+-- a higher one means that writes were lost in a failover and the lane is void.
+local APPLY, REPLAY, NO_SESSION, STALE, GAP = 0, 1, -1, -2, -3
+
+local function session(sess, lane, seq)
+  local stored = redis.call('HGET', sess, lane)
+  if not stored then
+    return NO_SESSION
+  end
+  local sep = string.find(stored, ' ', 1, true)
+  local last = tonumber(string.sub(stored, 1, sep - 1))
+  if seq == last then
+    return REPLAY, string.sub(stored, sep + 1)
+  end
+  if seq < last then
+    return STALE
+  end
+  if seq > last + 1 then
+    return GAP
+  end
+  return APPLY
+end
+
+local function answer(sess, lane, seq, text)
+  redis.call('HSET', sess, lane, string.format('%.0f', seq) .. ' ' .. text)
+end
+-- unique: frees the unique keys of steps that ended. uniqof has id -> mark..digest; the mark is 'u' (held
+-- while unfinished, not started yet), 's' (the same, claimed at least once) or 'd' (held for a duration:
+-- only an operator who removes the step frees it before its time).
+local function free_unique(uniq, uniqof, ids, by_operator)
+  local held = redis.call('HMGET', uniqof, unpack(ids))
+  for i = 1, #ids do
+    if held[i] and (by_operator or string.sub(held[i], 1, 1) ~= 'd') then
+      local digest = string.sub(held[i], 2)
+      if redis.call('HGET', uniq, digest) == ids[i] then
+        redis.call('HDEL', uniq, digest)
+      end
+      redis.call('HDEL', uniqof, ids[i])
+    end
+  end
+end
+-- stats: counts a transition in its minute and in its total.
+local function count(stats, now, verb, n)
+  redis.call('HINCRBY', stats, string.format('%.0f:%s', math.floor(now / 60000), verb), n)
+  redis.call('HINCRBY', stats, 'total:' .. verb, n)
+end
+local steps, sess, ghosts, tries, uniq, uniqof = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local history, stats, subs, index = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local lane, seq, events, queue, kind, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
+
+-- Guard.
+local state, replay = session(sess, lane, seq)
+if state == REPLAY then
+  local taken, deleted = string.match(replay, '^(%d+) (%d+)$')
+  return {0, now_ms(), tonumber(taken), tonumber(deleted)}
+end
+if state ~= APPLY then
+  return {state}
+end
+local now = now_ms()
+
+-- Write. A first write that needs no memory lets the rest run at maxmemory.
+redis.call('HDEL', ghosts, '')
+local ids
+if kind == 'list' then
+  ids = redis.call('RPOP', index, limit) or {}
+else
+  ids = redis.call('ZRANGE', index, 0, limit - 1)
+  if #ids > 0 then
+    redis.call('ZREM', index, unpack(ids))
+  end
+end
+local gone, lines = {}, {}
+if #ids > 0 then
+  local marks = kind == 'list' and redis.call('HMGET', ghosts, unpack(ids)) or {}
+  for i = 1, #ids do
+    if marks[i] then
+      redis.call('HDEL', ghosts, ids[i])
+    end
+    if not marks[i] or string.sub(marks[i], 1, 1) ~= 'x' then
+      gone[#gone + 1] = ids[i]
+      lines[#lines + 1] = 'deleted ' .. queue .. ' ' .. ids[i] .. ' - 0'
+    end
+  end
+end
+if #gone > 0 then
+  free_unique(uniq, uniqof, gone, true)
+  for _, side in ipairs({steps, tries, history}) do
+    redis.call('HDEL', side, unpack(gone))
+  end
+  count(stats, now, 'deleted', #gone)
+  if redis.call('EXISTS', subs) == 1 then
+    redis.call('PUBLISH', events, score(now) .. '\n' .. table.concat(lines, '\n') .. '\n\n')
+  end
+end
+answer(sess, lane, seq, #ids .. ' ' .. #gone)
+return {0, now, #ids, #gone}

@@ -1,0 +1,580 @@
+-- turn: settles finished attempts, takes back expired leases, promotes due steps and claims ready ones:
+-- a worker's whole loop turn for one partition in one round trip.
+-- KEYS: steps sess ghosts tries uniq uniqof results history stats subs paused
+-- KEYS per queue: leased scheduled retrying snoozed completed discarded cancelled waiters ready_h ready_d ready_l
+-- ARGV: lane, seq = session; worker = worker id; token = of this claim; lease_ms; registered = 1 when the worker
+--   may stand in waiters; wait_ms = life of a new registration (0: do not register); wanted = steps to claim in all;
+--   max_reap, max_promote = ids per queue; wake = channel prefix; events = channel; partition; detail = event details;
+--   nq, then nq queue names, then per queue the steps to claim at the most (0: do not stand in line for it);
+--   nclaims, then per claim, in order of preference: queue index, lane index (1-3), count at the most;
+--   ngroups, then per group: queue index, operation, n, n x ('0', 'id:token'), n x id, then per operation
+--     c complete, keep nothing
+--     k complete, keep          n x (keep-until ms, id), n x (id, result)
+--     r retry, s snooze         n x (delay ms, lane index, body)
+--     d discard                 n x (body)
+--     g give back unstarted     n x (lane index)
+--     i release interrupted     n x (lane index)
+--     w put back later          n x (delay ms, lane index)
+-- RETURNS: {0, now ms, lost {member, reason 'lost' or 'cancelled', ...}, claims {{queue index, lane index, ids, bodies}, ...},
+--   tries {id, counters, ...}, ms until the next due step or expiring lease or -1, waiters before this one, more 0/1, watched 0/1}
+--   or {status < 0}: -1 no session, -2 stale, -3 gap
+-- clock: Redis' own time in whole milliseconds, the only clock that decides anything.
+local function now_ms()
+  local t = redis.call('TIME')
+  return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+end
+
+-- score renders an index score exactly; '..' would lose digits past the 14th.
+local function score(n)
+  return string.format('%.0f', n)
+end
+
+-- START_LIMIT is the year 2150 in ms: ms*16+lane stays exact in a double up to there.
+local START_LIMIT = 5680281600000
+-- session: makes a call safe to send twice. A lane's field holds 'seq answer'. The next number
+-- applies, the same number replays the stored answer, a lower one is a late original and is refused,
+-- a higher one means that writes were lost in a failover and the lane is void.
+local APPLY, REPLAY, NO_SESSION, STALE, GAP = 0, 1, -1, -2, -3
+
+local function session(sess, lane, seq)
+  local stored = redis.call('HGET', sess, lane)
+  if not stored then
+    return NO_SESSION
+  end
+  local sep = string.find(stored, ' ', 1, true)
+  local last = tonumber(string.sub(stored, 1, sep - 1))
+  if seq == last then
+    return REPLAY, string.sub(stored, sep + 1)
+  end
+  if seq < last then
+    return STALE
+  end
+  if seq > last + 1 then
+    return GAP
+  end
+  return APPLY
+end
+
+local function answer(sess, lane, seq, text)
+  redis.call('HSET', sess, lane, string.format('%.0f', seq) .. ' ' .. text)
+end
+-- wake: tells one idle worker that a queue has work. Newest registration first; when even the newest
+-- has expired all of them have. A paused queue wakes nobody: its resume does.
+local function wake(waiters, paused, queue, channel, partition, now)
+  local newest = redis.call('ZRANGE', waiters, -1, -1, 'WITHSCORES')
+  if not newest[1] then
+    return
+  end
+  if tonumber(newest[2]) < now then
+    redis.call('DEL', waiters)
+    return
+  end
+  if redis.call('HEXISTS', paused, queue) == 1 then
+    return
+  end
+  redis.call('ZREM', waiters, newest[1])
+  redis.call('PUBLISH', channel .. newest[1], partition)
+end
+-- unique: frees the unique keys of steps that ended. uniqof has id -> mark..digest; the mark is 'u' (held
+-- while unfinished, not started yet), 's' (the same, claimed at least once) or 'd' (held for a duration:
+-- only an operator who removes the step frees it before its time).
+local function free_unique(uniq, uniqof, ids, by_operator)
+  local held = redis.call('HMGET', uniqof, unpack(ids))
+  for i = 1, #ids do
+    if held[i] and (by_operator or string.sub(held[i], 1, 1) ~= 'd') then
+      local digest = string.sub(held[i], 2)
+      if redis.call('HGET', uniq, digest) == ids[i] then
+        redis.call('HDEL', uniq, digest)
+      end
+      redis.call('HDEL', uniqof, ids[i])
+    end
+  end
+end
+-- tries: what others than the lease holder count for a step, as 'started unstarted interruptions limit
+-- base': lost leases by whether the attempt had started, shutdown interruptions, the operator's absolute
+-- attempt limit (0: none), and the lost leases that an operator's retry has forgiven.
+local function read_tries(tries, id)
+  local text = redis.call('HGET', tries, id)
+  if not text then
+    return 0, 0, 0, 0, 0
+  end
+  local s, u, i, l, b = string.match(text, '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
+  return tonumber(s), tonumber(u), tonumber(i), tonumber(l), tonumber(b)
+end
+
+local function write_tries(tries, id, s, u, i, l, b)
+  redis.call('HSET', tries, id, string.format('%d %d %d %d %d', s, u, i, l, b))
+end
+
+-- HISTORY_BYTES bounds the side history of one step; the oldest lines go first.
+local HISTORY_BYTES = 4096
+
+local function note(history, id, line)
+  local text = (redis.call('HGET', history, id) or '') .. line .. '\n'
+  while #text > HISTORY_BYTES do
+    local cut = string.find(text, '\n', 1, true)
+    if cut == #text then
+      break
+    end
+    text = string.sub(text, cut + 1)
+  end
+  redis.call('HSET', history, id, text)
+end
+-- stats: counts a transition in its minute and in its total.
+local function count(stats, now, verb, n)
+  redis.call('HINCRBY', stats, string.format('%.0f:%s', math.floor(now / 60000), verb), n)
+  redis.call('HINCRBY', stats, 'total:' .. verb, n)
+end
+local FIXED, PER_QUEUE = 11, 11
+local LEASED, SCHEDULED, RETRYING, SNOOZED, COMPLETED, DISCARDED, CANCELLED = 1, 2, 3, 4, 5, 6, 7
+local WAITERS, READY = 8, 8
+local steps, sess, ghosts, tries, uniq, uniqof = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local results, history, stats, subs, paused = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local lane, seq, worker, token = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local lease_ms, registered, wait_ms = tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARGV[7])
+local wanted, max_reap, max_promote = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local wake_channel, events, partition, detail = ARGV[11], ARGV[12], ARGV[13], ARGV[14]
+local nq = tonumber(ARGV[15])
+-- PAD keeps the lease set out of its O(n) compact encoding; it sorts behind every lease.
+local PAD = string.rep('.', 65)
+
+local function key(q, offset)
+  return KEYS[FIXED + (q - 1) * PER_QUEUE + offset]
+end
+
+local function queue_name(q)
+  return ARGV[15 + q]
+end
+
+-- Guard.
+local now = now_ms()
+local state, replay = session(sess, lane, seq)
+if state == REPLAY then
+  local lost_part, claim_part = string.match(replay, '^([^|]*)|(.*)$')
+  local lost, claims, members = {}, {}, {}
+  for word in string.gmatch(lost_part, '[^ ]+') do
+    lost[#lost + 1] = word
+  end
+  for q, l, list in string.gmatch(claim_part, '(%d+) (%d+)([^;]*);') do
+    local ids = {}
+    for id in string.gmatch(list, '[^ ]+') do
+      ids[#ids + 1] = id
+      members[#members + 1] = id
+    end
+    claims[#claims + 1] = {tonumber(q), tonumber(l), ids, redis.call('HMGET', steps, unpack(ids))}
+  end
+  local counters = {}
+  if #members > 0 then
+    local found = redis.call('HMGET', tries, unpack(members))
+    for i = 1, #members do
+      if found[i] then
+        counters[#counters + 1] = members[i]
+        counters[#counters + 1] = found[i]
+      end
+    end
+  end
+  return {0, now, lost, claims, counters, 0, 0, 1, redis.call('EXISTS', subs)}
+end
+if state ~= APPLY then
+  return {state}
+end
+
+-- Write. A first write that needs no memory lets the rest run at maxmemory: the backlog drains.
+redis.call('ZREM', key(1, LEASED), '')
+local has_ghosts, has_tries, has_unique, has_history, watched = false, false, false, false, false
+if redis.call('EXISTS', ghosts, tries, uniqof, history, subs) > 0 then
+  has_ghosts = redis.call('EXISTS', ghosts) == 1
+  has_tries = redis.call('EXISTS', tries) == 1
+  has_unique = redis.call('EXISTS', uniqof) == 1
+  has_history = redis.call('EXISTS', history) == 1
+  watched = redis.call('EXISTS', subs) == 1
+end
+local lines, index = {}, 0
+
+local function event(verb, q, id, detail_index, due)
+  lines[#lines + 1] = verb .. ' ' .. queue_name(q) .. ' ' .. id .. ' ' .. detail_index .. ' ' .. due
+end
+
+-- forget drops what is kept beside the bodies of steps that are gone for good.
+local function forget(ids)
+  if has_tries then
+    redis.call('HDEL', tries, unpack(ids))
+  end
+  if has_history then
+    redis.call('HDEL', history, unpack(ids))
+  end
+end
+
+local nclaims_at = 16 + 2 * nq
+local nclaims = tonumber(ARGV[nclaims_at])
+local cursor = nclaims_at + 3 * nclaims + 1
+local ngroups = tonumber(ARGV[cursor])
+cursor = cursor + 1
+local lost = {}
+
+-- dispose ends a claim whose step was cancelled or revived meanwhile: x drops it, r makes it ready.
+local function dispose(q, id, mark, lane_index)
+  redis.call('HDEL', ghosts, id)
+  if string.sub(mark, 1, 1) == 'r' then
+    redis.call('RPUSH', key(q, READY + lane_index), id)
+  end
+end
+
+local function leased_lane(member_score)
+  return math.floor(member_score % 16 / 2) + 1
+end
+
+-- fenced returns the positions of a group that still hold their lease, or nil when all do; the
+-- others are noted in lost. ZADD NX adds exactly the missing members, with score 0 that no lease has.
+local function fenced(q, n, first)
+  local leased = key(q, LEASED)
+  local missing = {}
+  local bad = false
+  if redis.call('ZADD', leased, 'NX', unpack(ARGV, first, first + 2 * n - 1)) > 0 then
+    local names = redis.call('ZRANGEBYSCORE', leased, 0, 0)
+    redis.call('ZREM', leased, unpack(names))
+    for i = 1, #names do
+      missing[names[i]] = true
+    end
+    bad = true
+  end
+  local marks
+  if has_ghosts then
+    marks = redis.call('HMGET', ghosts, unpack(ARGV, first + 2 * n, first + 3 * n - 1))
+    for i = 1, n do
+      bad = bad or marks[i]
+    end
+  end
+  if not bad then
+    return nil
+  end
+  local good = {}
+  for i = 1, n do
+    local member, id = ARGV[first + 2 * i - 1], ARGV[first + 2 * n + i - 1]
+    if missing[member] then
+      lost[#lost + 1] = member
+      lost[#lost + 1] = 'lost'
+    elseif marks and marks[i] then
+      local member_score = tonumber(redis.call('ZSCORE', leased, member))
+      redis.call('ZREM', leased, member)
+      dispose(q, id, marks[i], leased_lane(member_score))
+      lost[#lost + 1] = member
+      lost[#lost + 1] = 'cancelled'
+    else
+      good[#good + 1] = i
+    end
+  end
+  return good
+end
+
+-- Each operation applies to the i-th step of a group; extra is where the group's own arguments begin.
+local apply = {}
+
+function apply.k(q, i, id, extra, n)
+  redis.call('ZADD', key(q, COMPLETED), ARGV[extra + 2 * (i - 1)], id)
+  redis.call('HSET', results, id, ARGV[extra + 2 * n + 2 * (i - 1) + 1])
+end
+
+local function retry_in(offset)
+  return function(q, i, id, extra)
+    local base = extra + 3 * (i - 1)
+    local due = math.min(now + tonumber(ARGV[base]), START_LIMIT)
+    redis.call('ZADD', key(q, offset), score(due * 16 + tonumber(ARGV[base + 1]) - 1), id)
+    redis.call('HSET', steps, id, ARGV[base + 2])
+    return score(due)
+  end
+end
+apply.r = retry_in(RETRYING)
+apply.s = retry_in(SNOOZED)
+
+function apply.d(q, i, id, extra)
+  redis.call('ZADD', key(q, DISCARDED), score(now), id)
+  redis.call('HSET', steps, id, ARGV[extra + i - 1])
+end
+
+function apply.g(q, i, id, extra)
+  redis.call('RPUSH', key(q, READY + tonumber(ARGV[extra + i - 1])), id)
+end
+
+function apply.i(q, i, id, extra)
+  local s, u, interrupted, l, b = read_tries(tries, id)
+  write_tries(tries, id, s, u, interrupted + 1, l, b)
+  has_tries = true
+  apply.g(q, i, id, extra)
+end
+
+function apply.w(q, i, id, extra)
+  local base = extra + 2 * (i - 1)
+  local due = math.min(now + tonumber(ARGV[base]), START_LIMIT)
+  redis.call('ZADD', key(q, SCHEDULED), score(due * 16 + tonumber(ARGV[base + 1]) - 1), id)
+  return score(due)
+end
+
+-- Arguments per step behind the ids, what is counted, and the event, of each operation.
+local WIDTH = {c = 0, k = 4, r = 3, s = 3, d = 1, g = 1, i = 1, w = 2}
+local VERB = {c = 'completed', k = 'completed', r = 'failed', s = 'snoozed', d = 'discarded',
+  g = 'released', i = 'released', w = 'released'}
+local TERMINAL = {c = true, k = true, d = true}
+
+local function settle(q, op, n, first)
+  local good = fenced(q, n, first)
+  local ids_at, extra = first + 2 * n, first + 3 * n
+  local ids
+  if not good then
+    redis.call('ZREM', key(q, LEASED), unpack(ARGV, first, extra - n - 1))
+    if op == 'c' and not (watched or has_unique or has_tries or has_history) then
+      redis.call('HDEL', steps, unpack(ARGV, ids_at, extra - 1))
+      return n
+    end
+    good = {}
+    for i = 1, n do
+      good[i] = i
+    end
+  elseif #good == 0 then
+    return 0
+  else
+    for _, i in ipairs(good) do
+      redis.call('ZREM', key(q, LEASED), ARGV[first + 2 * i - 1])
+    end
+  end
+  ids = {}
+  for k, i in ipairs(good) do
+    ids[k] = ARGV[ids_at + i - 1]
+  end
+  if TERMINAL[op] and has_unique then
+    free_unique(uniq, uniqof, ids)
+  end
+  if op == 'c' then
+    redis.call('HDEL', steps, unpack(ids))
+    forget(ids)
+  end
+  for k, i in ipairs(good) do
+    local due = op ~= 'c' and apply[op](q, i, ids[k], extra, n)
+    if watched then
+      event(VERB[op], q, ids[k], index + i - 1, due or 0)
+    end
+  end
+  return #good
+end
+
+for _ = 1, ngroups do
+  local q, op, n = tonumber(ARGV[cursor]), ARGV[cursor + 1], tonumber(ARGV[cursor + 2])
+  local done = settle(q, op, n, cursor + 3)
+  if done > 0 then
+    count(stats, now, VERB[op], done)
+  end
+  index = index + n
+  cursor = cursor + 3 + (3 + WIDTH[op]) * n
+end
+
+-- Take back expired leases. Nothing is decided here: the counters go out with the next claim.
+local due_limit = score(now * 16 + 15)
+local more = 0
+
+local function reap(q)
+  local leased = key(q, LEASED)
+  local expired = redis.call('ZRANGEBYSCORE', leased, '-inf', due_limit, 'WITHSCORES', 'LIMIT', 0, max_reap)
+  for i = 1, #expired, 2 do
+    local member, member_score = expired[i], tonumber(expired[i + 1])
+    local id, held_by = string.match(member, '^(.*):(.*)$')
+    local mark = redis.call('HGET', ghosts, id)
+    redis.call('ZREM', leased, member)
+    if mark then
+      dispose(q, id, mark, leased_lane(member_score))
+    elseif redis.call('HEXISTS', steps, id) == 1 then
+      local started = member_score % 2 == 1
+      local s, u, interrupted, limit, base = read_tries(tries, id)
+      if started then
+        s = s + 1
+      else
+        u = u + 1
+      end
+      write_tries(tries, id, s, u, interrupted, limit, base)
+      note(history, id, string.format('%.0f lost %s %s', now, started and 'started' or 'unstarted', held_by))
+      has_tries, has_history = true, true
+      -- From the second loss on the step waits longer and longer, so that a payload that kills its
+      -- workers does not take the same neighbours along each time.
+      local losses, due = s + u - base, 0
+      if losses < 2 then
+        redis.call('RPUSH', key(q, READY + leased_lane(member_score)), id)
+      else
+        due = now + 1000 * 2 ^ math.min(losses, 12)
+        redis.call('ZADD', key(q, RETRYING), score(due * 16 + leased_lane(member_score) - 1), id)
+      end
+      if watched then
+        event('lost', q, id, '-', score(due) .. ' ' .. held_by)
+      end
+    end
+  end
+  if #expired > 0 then
+    count(stats, now, 'lost', #expired / 2)
+  end
+  if #expired == 2 * max_reap then
+    more = 1
+  end
+end
+
+local function promote(q, offset)
+  local index_key = key(q, offset)
+  local due = redis.call('ZRANGEBYSCORE', index_key, '-inf', due_limit, 'WITHSCORES', 'LIMIT', 0, max_promote)
+  local n = #due / 2
+  if n == 0 then
+    return
+  end
+  local lanes = {{}, {}, {}}
+  for i = 1, #due, 2 do
+    local list = lanes[tonumber(due[i + 1]) % 16 + 1]
+    list[#list + 1] = due[i]
+  end
+  redis.call('ZREMRANGEBYRANK', index_key, 0, n - 1)
+  for l = 1, 3 do
+    if #lanes[l] > 0 then
+      redis.call('LPUSH', key(q, READY + l), unpack(lanes[l]))
+    end
+  end
+  if n == max_promote then
+    more = 1
+  end
+end
+
+for q = 1, nq do
+  if registered then
+    redis.call('ZREM', key(q, WAITERS), worker)
+  end
+  reap(q)
+  promote(q, SCHEDULED)
+  promote(q, RETRYING)
+  promote(q, SNOOZED)
+end
+
+-- Claim.
+local claims, claimed, stored, members, room = {}, 0, {}, {}, {}
+for q = 1, nq do
+  room[q] = tonumber(ARGV[15 + nq + q])
+end
+local paused_queues = redis.call('EXISTS', paused) == 1
+local stem = ':' .. token
+
+-- take drops the ids that ghosts or a missing body make void.
+local function take(q, ids)
+  local bodies
+  if has_ghosts then
+    local marks = redis.call('HMGET', ghosts, unpack(ids))
+    local kept = {}
+    for i = 1, #ids do
+      if marks[i] then
+        redis.call('HDEL', ghosts, ids[i])
+      end
+      if not marks[i] or string.sub(marks[i], 1, 1) ~= 'x' then
+        kept[#kept + 1] = ids[i]
+      end
+    end
+    if #kept < #ids then
+      more = 1
+    end
+    ids = kept
+    if #ids == 0 then
+      return ids, ids
+    end
+  end
+  bodies = redis.call('HMGET', steps, unpack(ids))
+  for i = #ids, 1, -1 do
+    if not bodies[i] then
+      table.remove(ids, i)
+      table.remove(bodies, i)
+    end
+  end
+  return ids, bodies
+end
+
+for c = 0, nclaims - 1 do
+  local base = nclaims_at + 1 + 3 * c
+  local q, l = tonumber(ARGV[base]), tonumber(ARGV[base + 1])
+  local want = math.min(tonumber(ARGV[base + 2]), wanted - claimed, room[q])
+  local ids = want > 0 and not (paused_queues and redis.call('HEXISTS', paused, queue_name(q)) == 1)
+    and redis.call('RPOP', key(q, READY + l), want)
+  if ids and #ids > 0 then
+    local bodies
+    ids, bodies = take(q, ids)
+    local n = #ids
+    if n > 0 then
+      local expiry = score((now + lease_ms) * 16 + (l - 1) * 2)
+      local adds = {}
+      for i = 1, n do
+        adds[2 * i - 1] = expiry
+        adds[2 * i] = ids[i] .. stem
+        members[claimed + i] = ids[i]
+      end
+      adds[2 * n + 1] = '+inf'
+      adds[2 * n + 2] = PAD
+      redis.call('ZADD', key(q, LEASED), unpack(adds))
+      claims[#claims + 1] = {q, l, ids, bodies}
+      stored[#stored + 1] = q .. ' ' .. l .. ' ' .. table.concat(ids, ' ') .. ';'
+      claimed = claimed + n
+      room[q] = room[q] - n
+      if watched then
+        for i = 1, n do
+          event('claimed', q, ids[i], '-', 0)
+        end
+      end
+    end
+  end
+end
+local counters = {}
+if claimed > 0 then
+  if has_tries then
+    local found = redis.call('HMGET', tries, unpack(members))
+    for i = 1, claimed do
+      if found[i] then
+        counters[#counters + 1] = members[i]
+        counters[#counters + 1] = found[i]
+      end
+    end
+  end
+  if has_unique then
+    local held = redis.call('HMGET', uniqof, unpack(members))
+    for i = 1, claimed do
+      if held[i] and string.sub(held[i], 1, 1) == 'u' then
+        redis.call('HSET', uniqof, members[i], 's' .. string.sub(held[i], 2))
+      end
+    end
+  end
+end
+if wanted > 0 and claimed >= wanted then
+  more = 1
+end
+
+-- Wake a peer for what is left, or stand in line.
+for q = 1, nq do
+  if redis.call('EXISTS', key(q, WAITERS)) == 1
+    and redis.call('EXISTS', key(q, READY + 1), key(q, READY + 2), key(q, READY + 3)) > 0 then
+    wake(key(q, WAITERS), paused, queue_name(q), wake_channel, partition, now)
+  end
+end
+local next_due, rank = -1, 0
+if wait_ms > 0 and more == 0 then
+  for q = 1, nq do
+    if room[q] > 0 then
+      rank = math.max(rank, redis.call('ZCARD', key(q, WAITERS)))
+      redis.call('ZADD', key(q, WAITERS), score(now + wait_ms), worker)
+    end
+  end
+end
+if more == 0 then
+  for q = 1, nq do
+    for offset = LEASED, SNOOZED do
+      local first = redis.call('ZRANGE', key(q, offset), 0, 0, 'WITHSCORES')
+      if first[1] and first[1] ~= PAD then
+        local wait = math.max(0, math.floor(tonumber(first[2]) / 16) - now)
+        if next_due < 0 or wait < next_due then
+          next_due = wait
+        end
+      end
+    end
+  end
+end
+if watched and #lines > 0 then
+  redis.call('PUBLISH', events, score(now) .. ' ' .. worker .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
+end
+answer(sess, lane, seq, table.concat(lost, ' ') .. '|' .. table.concat(stored))
+return {0, now, lost, claims, counters, next_due, rank, more, watched and 1 or 0}
