@@ -1,0 +1,195 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/queue"
+)
+
+// Stored is a step as it stands in Redis, read key by key.
+type Stored struct {
+	*queue.Envelope
+	State cyclone.StepState
+	// Due is when a waiting step becomes ready or a lease ends.
+	Due time.Time
+	// Started is the mark of a lease.
+	Started bool
+	// Token is that of a lease.
+	Token string
+	// LostStarted, LostUnstarted and Interruptions are its counters.
+	LostStarted, LostUnstarted, Interruptions int
+}
+
+// Step returns the step, or nil when nothing is stored of it.
+func (l *Lab) Step(id cyclone.RunID) *Stored {
+	l.Helper()
+	base := l.partition(id)
+	body, err := l.Redis.HGet(context.Background(), base+"steps", id.String()).Result()
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	if err != nil {
+		l.Fatal(err)
+	}
+	s := &Stored{Envelope: new(queue.Envelope)}
+	if err := s.Decode([]byte(body)); err != nil {
+		s.Envelope = nil
+	}
+	for _, m := range l.memberships(base) {
+		if m.id == id.String() && !m.dropped {
+			s.State, s.Due, s.Started, s.Token = m.state, m.due, m.started, m.token
+		}
+	}
+	if text, err := l.Redis.HGet(context.Background(), base+"tries", id.String()).Result(); err == nil {
+		if _, err := fmt.Sscan(text, &s.LostStarted, &s.LostUnstarted, &s.Interruptions); err != nil {
+			l.Errorf("tries of %v: %q", id, text)
+		}
+	}
+	return s
+}
+
+// State returns the step's state, "" when nothing is stored of it.
+func (l *Lab) State(id cyclone.RunID) cyclone.StepState {
+	l.Helper()
+	if s := l.Step(id); s != nil {
+		return s.State
+	}
+	return ""
+}
+
+// UntilState waits until the step is in the state.
+func (l *Lab) UntilState(id cyclone.RunID, want cyclone.StepState) *Stored {
+	l.Helper()
+	var s *Stored
+	l.Until(fmt.Sprintf("run %v is %s", id, want), func() bool {
+		s = l.Step(id)
+		return s != nil && s.State == want
+	})
+	return s
+}
+
+// UntilGone waits until nothing is stored of the step.
+func (l *Lab) UntilGone(id cyclone.RunID) {
+	l.Helper()
+	l.Until(fmt.Sprintf("run %v is gone", id), func() bool { return l.Step(id) == nil })
+}
+
+// UntilEmpty waits until nothing is left of any step.
+func (l *Lab) UntilEmpty() {
+	l.Helper()
+	l.Until("nothing is left", func() bool { return l.Count() == 0 })
+}
+
+// Count returns how many steps are stored.
+func (l *Lab) Count() int {
+	l.Helper()
+	n := 0
+	for _, base := range l.partitions() {
+		n += int(l.Redis.HLen(context.Background(), base+"steps").Val())
+	}
+	return n
+}
+
+// partitions returns what the keys of each partition begin with.
+func (l *Lab) partitions() []string {
+	n, err := l.Redis.HGet(context.Background(), l.Prefix+":meta", "partitions").Int()
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	if err != nil {
+		l.Fatal(err)
+	}
+	bases := make([]string, n)
+	for p := range bases {
+		bases[p] = fmt.Sprintf("%s:{%d}:", l.Prefix, p)
+	}
+	return bases
+}
+
+func (l *Lab) partition(id cyclone.RunID) string {
+	all := l.partitions()
+	if len(all) == 0 {
+		return l.Prefix + ":{0}:"
+	}
+	return all[int64(id)&int64(len(all)-1)]
+}
+
+// membership is a step's place in one index.
+type membership struct {
+	key, id string
+	state   cyclone.StepState
+	due     time.Time
+	started bool
+	token   string
+	dropped bool // by a ghost
+}
+
+// indexes are the names of the keys that hold ids, and the state each means.
+var indexes = map[string]cyclone.StepState{
+	"ready": cyclone.StepReady, "scheduled": cyclone.StepScheduled, "retrying": cyclone.StepRetrying,
+	"snoozed": cyclone.StepSnoozed, "leased": cyclone.StepRunning, "completed": cyclone.StepCompleted,
+	"discarded": cyclone.StepExhausted, "cancelled": cyclone.StepCancelled,
+}
+
+// memberships returns every place of every step of a partition. A ghost's place
+// in ready or leased is a dropped one, or means ready.
+func (l *Lab) memberships(base string) []membership {
+	l.Helper()
+	ghosts := l.Redis.HGetAll(context.Background(), base+"ghosts").Val()
+	var all []membership
+	for _, key := range l.Keys() {
+		rest, ok := strings.CutPrefix(key, base)
+		name, _, _ := strings.Cut(rest, ":")
+		state, known := indexes[name]
+		if !ok || !known {
+			continue
+		}
+		var found []membership
+		switch state {
+		case cyclone.StepReady:
+			for _, id := range l.Redis.LRange(context.Background(), key, 0, -1).Val() {
+				found = append(found, membership{key: key, id: id, state: state})
+			}
+		default:
+			for _, z := range l.zset(key) {
+				if !padding(z.Member) {
+					found = append(found, l.place(key, state, z))
+				}
+			}
+		}
+		for i := range found {
+			m := &found[i]
+			if mark := ghosts[m.id]; mark != "" && (m.state == cyclone.StepReady || m.state == cyclone.StepRunning) {
+				m.dropped, m.state = strings.HasPrefix(mark, "x"), cyclone.StepReady
+			}
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+func (l *Lab) place(key string, state cyclone.StepState, z redis.Z) membership {
+	score := int64(z.Score)
+	m := membership{key: key, id: z.Member.(string), state: state}
+	switch state {
+	case cyclone.StepRunning:
+		m.id, m.token, _ = strings.Cut(m.id, ":")
+		m.due, m.started = time.UnixMilli(score/16), score%2 == 1
+	case cyclone.StepCompleted, cyclone.StepExhausted, cyclone.StepCancelled:
+		m.due = time.UnixMilli(score)
+	default:
+		m.due = time.UnixMilli(score / 16)
+	}
+	if _, err := strconv.ParseInt(m.id, 10, 64); err != nil {
+		l.Errorf("%s holds %q", key, z.Member)
+	}
+	return m
+}
