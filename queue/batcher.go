@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"sync"
 
@@ -102,6 +103,7 @@ func (b *batcher) run() {
 func (b *batcher) next() []*item {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.gather()
 	if len(b.waiting) == 0 {
 		b.flight--
 		return nil
@@ -116,6 +118,17 @@ func (b *batcher) next() []*item {
 	clear(b.waiting[rest:])
 	b.waiting = b.waiting[:rest]
 	return batch
+}
+
+// gather lets callers that an answer has just released come back, as long as each
+// pause brings some: they travel together. The mutex is held.
+func (b *batcher) gather() {
+	for seen := -1; len(b.waiting) > seen && len(b.waiting) < batchEager; {
+		seen = len(b.waiting)
+		b.mu.Unlock()
+		runtime.Gosched()
+		b.mu.Lock()
+	}
 }
 
 // withdraw removes what waits of a ticket and returns how much that was.
@@ -150,6 +163,10 @@ const blockAhead = 256
 // send stores as much of the batch as the lane has ids for, settles those items
 // and returns how many they are.
 func (s *batchSender) send(p *partition, l *lane, batch []*item) int {
+	if err := p.announce(context.Background(), batch); err != nil {
+		s.fail(batch, err)
+		return len(batch)
+	}
 	n := min(len(batch), l.ids.len())
 	replicas := s.build(p, l, batch[:n])
 	t := tries{budget: p.client.cfg.ResendFor, replicas: replicas}

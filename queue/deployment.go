@@ -69,6 +69,14 @@ func (c *Client) join(ctx context.Context) (*deployment, error) {
 	return d, nil
 }
 
+// open is join for a client that may have been closed.
+func (c *Client) open(ctx context.Context) (*deployment, error) {
+	if c.closed.Load() {
+		return nil, ErrClosed
+	}
+	return c.join(ctx)
+}
+
 // agree stores schema and partitions if they are not there and returns the
 // number of partitions that is.
 func (c *Client) agree(ctx context.Context) (int, error) {

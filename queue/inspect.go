@@ -1,7 +1,9 @@
 package queue
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
@@ -56,4 +58,62 @@ type HistoryEntry struct {
 	// Reason is the operator's, of a retry, and Additional the attempts it gave.
 	Reason     string
 	Additional int
+}
+
+// GetRun returns a run and its steps. It returns [cyclone.ErrNotFound] when there
+// is no such run or nothing is kept of it any more.
+func (c *Client) GetRun(ctx context.Context, id cyclone.RunID) (RunInfo, error) {
+	s, err := c.look(ctx, id)
+	if err != nil {
+		return RunInfo{}, err
+	}
+	return RunInfo{ID: id, State: runState(s.state), Steps: []cyclone.StepInfo{s.info()}}, nil
+}
+
+// ListSteps returns the steps of a run; see [Client.GetRun].
+func (c *Client) ListSteps(ctx context.Context, id cyclone.RunID) ([]cyclone.StepInfo, error) {
+	run, err := c.GetRun(ctx, id)
+	return run.Steps, err
+}
+
+// Step returns all that is known of one step of a run. It returns
+// [cyclone.ErrNotFound] when there is no such run or it has no such node.
+func (c *Client) Step(ctx context.Context, id cyclone.RunID, node string) (StepDetail, error) {
+	s, err := c.lookNode(ctx, id, node)
+	if err != nil {
+		return StepDetail{}, err
+	}
+	detail := StepDetail{StepInfo: s.info(), History: s.events(), Input: c.codecs.show(s.env.Codec, s.env.Payload)}
+	if s.result != nil {
+		detail.Output = c.codecs.show(s.result.Codec, s.result.Output)
+	}
+	for _, kv := range s.env.Meta {
+		if detail.Meta == nil {
+			detail.Meta = make(map[string]string, len(s.env.Meta))
+		}
+		detail.Meta[kv.Key] = kv.Value
+	}
+	return detail, nil
+}
+
+// lookNode is look for one node of a run.
+func (c *Client) lookNode(ctx context.Context, id cyclone.RunID, node string) (*stored, error) {
+	s, err := c.look(ctx, id)
+	if err == nil && s.env.Node != node {
+		return nil, fmt.Errorf("queue: run %v has no node %.64q: %w", id, node, cyclone.ErrNotFound)
+	}
+	return s, err
+}
+
+// runState is the state of a run whose one step is in the given state.
+func runState(s cyclone.StepState) cyclone.RunState {
+	switch s {
+	case cyclone.StepCompleted:
+		return cyclone.RunCompleted
+	case cyclone.StepExhausted:
+		return cyclone.RunFailed
+	case cyclone.StepCancelled:
+		return cyclone.RunCancelled
+	}
+	return cyclone.RunRunning
 }

@@ -67,7 +67,7 @@ func buildKeys(ks *keyspace, p int, queue, worker string) map[string]keyParts {
 	}
 	qk := pk.queue(queue)
 	for name, key := range map[string]string{
-		"scheduled": qk.scheduled, "retrying": qk.retrying, "snoozed": qk.snoozed, "waiting": qk.waiting, "leased": qk.leased,
+		"scheduled": qk.scheduled, "retrying": qk.retrying, "snoozed": qk.snoozed, "leased": qk.leased,
 		"completed": qk.completed, "discarded": qk.discarded, "cancelled": qk.cancelled, "waiters": qk.waiters,
 	} {
 		keys[key] = keyParts{Prefix: ks.prefix, Partition: p, Name: name, Queue: queue}

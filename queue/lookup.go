@@ -110,10 +110,7 @@ func timeOrZero(ms int64) time.Time {
 
 // look reads one step. It returns [cyclone.ErrNotFound] when nothing is kept of it.
 func (c *Client) look(ctx context.Context, id cyclone.RunID) (*stored, error) {
-	if c.closed.Load() {
-		return nil, ErrClosed
-	}
-	d, err := c.join(ctx)
+	d, err := c.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +231,16 @@ func holderOf(member string) string {
 // parseScore reads a score as Redis writes it. All of ours are whole and below 2⁵³.
 func parseScore(text string) int64 {
 	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f != f || f > maxStoredInt || f < -maxStoredInt {
+	if err != nil {
+		return 0
+	}
+	return wholeScore(f)
+}
+
+// wholeScore is a score as a number; what cannot be one of ours, such as the
+// padding's, reads as 0.
+func wholeScore(f float64) int64 {
+	if !(f >= -maxStoredInt && f <= maxStoredInt) {
 		return 0
 	}
 	return int64(f)

@@ -11,21 +11,6 @@ import (
 
 var errPending = errors.New("queue: not written yet")
 
-func (c *Client) GetRun(ctx context.Context, id cyclone.RunID) (RunInfo, error) {
-	return RunInfo{}, errPending
-}
-func (c *Client) ListSteps(ctx context.Context, id cyclone.RunID) ([]cyclone.StepInfo, error) {
-	return nil, errPending
-}
-func (c *Client) Step(ctx context.Context, id cyclone.RunID, node string) (StepDetail, error) {
-	return StepDetail{}, errPending
-}
-func (c *Client) List(ctx context.Context, q ListQuery) (StepPage, error) {
-	return StepPage{}, errPending
-}
-func (c *Client) Queues(ctx context.Context) ([]QueueInfo, error)       { return nil, errPending }
-func (c *Client) Workers(ctx context.Context) ([]WorkerInfo, error)     { return nil, errPending }
-func (c *Client) Stats(ctx context.Context, minutes int) (Stats, error) { return Stats{}, errPending }
 func (c *Client) Retry(ctx context.Context, id cyclone.RunID, node string, opts ...cyclone.RetryOption) error {
 	return errPending
 }

@@ -45,15 +45,15 @@ func (a *announced) note(queues []string, now time.Time) {
 	}
 }
 
-// announce puts the queues of a batch on the partition's list, as long as it may
-// take within the budget of a call. After an error nothing of the batch is stored.
+// announce puts the queues of a batch on the partition's list. After an error
+// nothing of the batch is stored.
 func (p *partition) announce(ctx context.Context, batch []*item) error {
 	now := time.Now()
 	queues := p.announced.fresh(batch, now)
 	if len(queues) == 0 {
 		return nil
 	}
-	err := p.client.persist(ctx, func() error {
+	err := persist(ctx, connectFor, func() error {
 		_, err := p.client.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 			for _, q := range queues {
 				pipe.HSetNX(ctx, p.keys.queues(), q, p.client.clock.nowMS())
@@ -69,9 +69,9 @@ func (p *partition) announce(ctx context.Context, batch []*item) error {
 }
 
 // persist calls do, which must be safe to repeat, until it succeeds, its error is
-// one that does not pass, or the time for one call is over.
-func (c *Client) persist(ctx context.Context, do func() error) error {
-	deadline := time.Now().Add(c.cfg.ResendFor)
+// one that does not pass, or the budget is used up.
+func persist(ctx context.Context, budget time.Duration, do func() error) error {
+	deadline := time.Now().Add(budget)
 	for pause := resendFirst; ; pause = min(2*pause, resendMost) {
 		err := do()
 		if err == nil {
@@ -97,9 +97,14 @@ func (p *partition) queueNames(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// queueNames returns the queues of all partitions, sorted.
-func (d *deployment) queueNames(ctx context.Context) ([]string, error) {
-	all := make(map[string]struct{})
+// queueParts is a queue and the partitions that it is known on.
+type queueParts struct {
+	name  string
+	parts []int
+}
+
+// queues returns the queues of the deployment, sorted by name.
+func (d *deployment) queues(ctx context.Context) ([]queueParts, error) {
 	cmds := make([]*redis.StringSliceCmd, len(d.parts))
 	_, err := d.parts[0].client.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, p := range d.parts {
@@ -110,10 +115,24 @@ func (d *deployment) queueNames(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, cmd := range cmds {
+	parts := make(map[string][]int)
+	for i, cmd := range cmds {
 		for _, name := range cmd.Val() {
-			all[name] = struct{}{}
+			parts[name] = append(parts[name], i)
 		}
 	}
-	return slices.Sorted(maps.Keys(all)), nil
+	all := make([]queueParts, 0, len(parts))
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		all = append(all, queueParts{name, parts[name]})
+	}
+	return all, nil
+}
+
+// everywhere is a queue that may be on any partition.
+func (d *deployment) everywhere(queue string) queueParts {
+	q := queueParts{name: queue}
+	for i := range d.parts {
+		q.parts = append(q.parts, i)
+	}
+	return q
 }

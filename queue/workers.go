@@ -1,6 +1,12 @@
 package queue
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
@@ -34,4 +40,42 @@ type RunningStep struct {
 	Attempt int           `json:"attempt"`
 	// Since is when the attempt began.
 	Since time.Time `json:"since"`
+}
+
+// Workers returns the workers that were seen within the last minutes, by id. One
+// that was killed stays until it has been away for five minutes: see LastSeen.
+func (c *Client) Workers(ctx context.Context) ([]WorkerInfo, error) {
+	d, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := c.rdb.HGetAll(ctx, d.parts[0].keys.workers()).Result()
+	if err != nil {
+		return nil, fmt.Errorf("queue: workers: %w", err)
+	}
+	list := make([]WorkerInfo, 0, len(raw))
+	for id, text := range raw {
+		w, err := parseWorker(text)
+		if err != nil {
+			continue // written by another version
+		}
+		w.ID = id
+		list = append(list, w)
+	}
+	slices.SortFunc(list, func(a, b WorkerInfo) int { return strings.Compare(a.ID, b.ID) })
+	return list, nil
+}
+
+// parseWorker reads `<ms> <JSON>`.
+func parseWorker(text string) (w WorkerInfo, err error) {
+	seen, info, _ := strings.Cut(text, " ")
+	ms, err := strconv.ParseInt(seen, 10, 64)
+	if err != nil {
+		return w, err
+	}
+	if err := json.Unmarshal([]byte(info), &w); err != nil {
+		return w, err
+	}
+	w.LastSeen = timeOf(ms)
+	return w, nil
 }
