@@ -44,10 +44,11 @@ var layers = []layer{
 	{path: "workflow", own: []string{root, "retry", "queue", "internal/wire", "workflow/step"}},
 	{path: "workflow/step", own: []string{root, "retry", "queue", "internal/wire"}},
 	{path: "dashboard", own: public},
-	{path: "cyclonetest", own: with(public, "internal/embedded"), modules: []string{goRedis}},
+	{path: "cyclonetest", own: with(public, "internal/embedded", "internal/wire"), modules: []string{goRedis}},
 	{path: "cli", own: with(public, "internal/embedded"), modules: []string{urfave, goRedis, terminal}},
 	{path: "cli/cyclone", own: []string{"cli"}},
-	{path: "examples", own: public, modules: []string{goRedis}},
+	{path: "examples", own: with(public, "examples/devredis"), modules: []string{goRedis}},
+	{path: "examples/devredis", own: []string{root, "queue", "internal/embedded"}},
 	{path: "bench", own: public, modules: []string{goRedis}},
 
 	// Only tests and tools use these.
@@ -55,6 +56,7 @@ var layers = []layer{
 	{path: "internal/testserver", own: []string{"internal/embedded"}, modules: []string{goRedis, goleak}},
 	{path: "internal/faultproxy"},
 	{path: "internal/arrows"},
+	{path: "docs"},
 }
 
 // testModules may be used by every _test.go file, whatever its layer. Tests
