@@ -12,6 +12,7 @@ const (
 	jobsPerSecond   metric = "jobs_per_second"
 	redisMicros     metric = "redis_cpu_us_per_job"
 	allocations     metric = "go_allocations_per_job"
+	jobsPerCall     metric = "jobs_per_script_call"
 	p50Millis       metric = "p50_ms"
 	p99Millis       metric = "p99_ms"
 	minMillis       metric = "min_ms"

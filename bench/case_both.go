@@ -14,6 +14,7 @@ var bothCase = benchCase{
 		{"enqueue and drain at once, jobs/s", jobsPerSecond, target{of: medianRatio, bound: 0.5}},
 		{"  Redis µs per job", redisMicros, target{}},
 		{"  Go allocations per job", allocations, target{}},
+		{"  jobs per script call", jobsPerCall, target{}},
 	},
 }
 

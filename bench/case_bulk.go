@@ -14,6 +14,7 @@ var bulkCase = benchCase{
 		{"bulk enqueue, jobs/s", jobsPerSecond, target{of: medianRatio, bound: 0.6}},
 		{"  Redis µs per job", redisMicros, target{}},
 		{"  Go allocations per job", allocations, target{}},
+		{"  jobs per script call", jobsPerCall, target{}},
 	},
 }
 

@@ -15,6 +15,7 @@ var drainCase = benchCase{
 		{"drain of a backlog, jobs/s", jobsPerSecond, target{of: medianRatio, bound: 0.5}},
 		{"  Redis µs per drained job", redisMicros, target{of: medianRatio, atMost: true, bound: 2}},
 		{"  Go allocations per job", allocations, target{}},
+		{"  jobs per script call", jobsPerCall, target{}},
 	},
 }
 

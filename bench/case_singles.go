@@ -18,6 +18,7 @@ var singlesCase = benchCase{
 		{"50 goroutines enqueue singly, jobs/s", jobsPerSecond, target{of: medianRatio, bound: 0.25}},
 		{"  Redis µs per job", redisMicros, target{}},
 		{"  Go allocations per job", allocations, target{}},
+		{"  jobs per script call", jobsPerCall, target{}},
 	},
 }
 

@@ -52,31 +52,5 @@ func (l *lab) clear(ctx context.Context) error {
 	return nil
 }
 
-// metered runs work, which handles the given number of jobs and says how long
-// that took, and returns its rate, Redis' processor time and Go's allocations per job.
-func (l *lab) metered(ctx context.Context, jobs int, work func() (time.Duration, error)) (sample, error) {
-	cpuBefore, err := redisCPU(ctx, l.admin)
-	if err != nil {
-		return nil, err
-	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	took, err := work()
-	if err != nil {
-		return nil, err
-	}
-	runtime.ReadMemStats(&after)
-	cpuAfter, err := redisCPU(ctx, l.admin)
-	if err != nil {
-		return nil, err
-	}
-	n := float64(jobs)
-	return sample{
-		jobsPerSecond: n / took.Seconds(),
-		redisMicros:   (cpuAfter - cpuBefore) / n,
-		allocations:   float64(after.Mallocs-before.Mallocs) / n,
-	}, nil
-}
-
 // millis is a duration as the report shows it.
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

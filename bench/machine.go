@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
+	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -14,6 +17,9 @@ type machine struct {
 	OS    string `json:"os"`
 	Go    string `json:"go"`
 	Redis string `json:"redis"`
+	// Load is the load average of the minute before the first measurement, 0 where
+	// the system does not tell. Anything much above 0 disturbs the figures.
+	Load float64 `json:"load_before"`
 }
 
 func describe(ctx context.Context, rdb *redis.Client) (machine, error) {
@@ -27,10 +33,31 @@ func describe(ctx context.Context, rdb *redis.Client) (machine, error) {
 	}
 	return machine{
 		CPUs: runtime.NumCPU(), OS: runtime.GOOS + "/" + runtime.GOARCH,
-		Go: runtime.Version(), Redis: version,
+		Go: runtime.Version(), Redis: version, Load: loadAverage(),
 	}, nil
 }
 
 func (m machine) String() string {
-	return fmt.Sprintf("%s, %s, %s, %d CPUs for server and client", m.Redis, m.Go, m.OS, m.CPUs)
+	text := fmt.Sprintf("%s, %s, %s, %d CPUs for server and client", m.Redis, m.Go, m.OS, m.CPUs)
+	if m.Load >= busy {
+		text += fmt.Sprintf("\nThe machine was busy with other things (load average %.1f): the figures are low and wide.", m.Load)
+	}
+	return text
+}
+
+// busy is a load average that disturbs.
+const busy = 0.5
+
+// loadAverage reads the first field of /proc/loadavg, which only Linux has.
+func loadAverage() float64 {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	load, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return 0
+	}
+	return load
 }

@@ -33,6 +33,7 @@ type settings struct {
 	only        string
 	rounds      int
 	concurrency int
+	cpuProfile  string
 }
 
 const (
@@ -65,7 +66,7 @@ func program(ctx context.Context, args []string, out, progress io.Writer) int {
 		fmt.Fprintln(progress, "bench:", err)
 		return exitUsage
 	}
-	if err := bench(ctx, s, cases, out, progress); err != nil {
+	if err := profiled(s.cpuProfile, func() error { return bench(ctx, s, cases, out, progress) }); err != nil {
 		fmt.Fprintln(progress, "bench:", err)
 		return exitFailure
 	}
@@ -82,6 +83,7 @@ func parse(args []string, errors io.Writer) (settings, error) {
 	flags.StringVar(&s.only, "only", "", "comma-separated `names` of cases: "+strings.Join(caseNames(), ", "))
 	flags.IntVar(&s.rounds, "rounds", 0, fmt.Sprintf("rounds of floor and Cyclone per case (default %d, quick %d)", fullRounds, quickRounds))
 	flags.IntVar(&s.concurrency, "concurrency", defaultConcurrency, "handlers that Cyclone's worker runs at once")
+	flags.StringVar(&s.cpuProfile, "cpuprofile", "", "write a processor profile of this process to `FILE`")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
