@@ -73,7 +73,8 @@ func TestSpec_C03_DefaultWaitsGrowToAnHour(t *testing.T) {
 		const attempts = 12
 		v := l.Visits()
 		action := fails(v, attempts, cyclone.WithMaxAttempts(attempts))
-		l.Start(worker.Config{}, action)
+		// Rare heartbeats and rare fallback: hours pass, and each call costs real time.
+		l.Start(worker.Config{Lease: time.Hour, Heartbeat: 20 * time.Minute, Fallback: 10 * time.Minute}, action)
 		id := lab.Enqueue(l, action, "")
 		l.Pass(6 * time.Hour)
 		if state := l.State(id); state != cyclone.StepExhausted {

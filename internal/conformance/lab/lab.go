@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/embedded"
 	"github.com/cyclone-queue/cyclone/internal/testserver"
 	"github.com/cyclone-queue/cyclone/queue"
@@ -34,6 +35,7 @@ type Lab struct {
 	options func() *redis.Options
 	config  queue.Config
 	client  *queue.Client
+	onEvent []cyclone.ClientOption
 }
 
 // Option changes a lab.
@@ -42,6 +44,11 @@ type Option func(*Lab)
 // Config sets what the lab's clients are configured with; prefix and logger are
 // the lab's.
 func Config(c queue.Config) Option { return func(l *Lab) { l.config = c } }
+
+// OnEvent has every client of the lab call fn on its process's events.
+func OnEvent(fn func(cyclone.StepEvent)) Option {
+	return func(l *Lab) { l.onEvent = append(l.onEvent, cyclone.WithOnStepEvent(fn)) }
+}
 
 // Each runs f on every kind of server, in parallel with other tests.
 func Each(t *testing.T, f func(l *Lab), opts ...Option) {
@@ -57,6 +64,12 @@ func Each(t *testing.T, f func(l *Lab), opts ...Option) {
 func Bubble(t *testing.T, f func(l *Lab), opts ...Option) {
 	t.Helper()
 	t.Parallel()
+	BubbleAlone(t, f, opts...)
+}
+
+// BubbleAlone is Bubble beside no other test, for one that changes the process.
+func BubbleAlone(t *testing.T, f func(l *Lab), opts ...Option) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		e, err := embedded.InProcess()
 		if err != nil {
@@ -105,7 +118,7 @@ func (l *Lab) NewClient(cfg queue.Config) (*queue.Client, *Plug) {
 	l.Cleanup(func() { _ = rdb.Close() })
 	cfg.Prefix = l.Prefix
 	cfg.Logger = l.Logger()
-	c, err := queue.NewClient(rdb, cfg)
+	c, err := queue.NewClient(rdb, cfg, l.onEvent...)
 	if err != nil {
 		l.Fatal(err)
 	}

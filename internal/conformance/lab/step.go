@@ -32,6 +32,23 @@ type Stored struct {
 func (l *Lab) Step(id cyclone.RunID) *Stored {
 	l.Helper()
 	base := l.partition(id)
+	for {
+		before, _ := l.place(base, id)
+		s := l.read(base, id)
+		// What is read key by key is of one moment if the step has not moved.
+		if after, _ := l.place(base, id); after != before {
+			continue
+		}
+		if s != nil {
+			s.State, s.Due, s.Started, s.Token = before.state, before.due, before.started, before.token
+		}
+		return s
+	}
+}
+
+// read returns what stands in hashes.
+func (l *Lab) read(base string, id cyclone.RunID) *Stored {
+	l.Helper()
 	body, err := l.Redis.HGet(context.Background(), base+"steps", id.String()).Result()
 	if errors.Is(err, redis.Nil) {
 		return nil
@@ -43,17 +60,23 @@ func (l *Lab) Step(id cyclone.RunID) *Stored {
 	if err := s.Decode([]byte(body)); err != nil {
 		s.Envelope = nil
 	}
-	for _, m := range l.memberships(base) {
-		if m.id == id.String() && !m.dropped {
-			s.State, s.Due, s.Started, s.Token = m.state, m.due, m.started, m.token
-		}
-	}
 	if text, err := l.Redis.HGet(context.Background(), base+"tries", id.String()).Result(); err == nil {
 		if _, err := fmt.Sscan(text, &s.LostStarted, &s.LostUnstarted, &s.Interruptions); err != nil {
 			l.Errorf("tries of %v: %q", id, text)
 		}
 	}
 	return s
+}
+
+// place returns the step's place.
+func (l *Lab) place(base string, id cyclone.RunID) (m membership, ok bool) {
+	l.Helper()
+	for _, m := range l.memberships(base) {
+		if m.id == id.String() && !m.dropped {
+			return m, true
+		}
+	}
+	return m, false
 }
 
 // State returns the step's state, "" when nothing is stored of it.
@@ -161,7 +184,7 @@ func (l *Lab) memberships(base string) []membership {
 		default:
 			for _, z := range l.zset(key) {
 				if !padding(z.Member) {
-					found = append(found, l.place(key, state, z))
+					found = append(found, l.member(key, state, z))
 				}
 			}
 		}
@@ -176,7 +199,7 @@ func (l *Lab) memberships(base string) []membership {
 	return all
 }
 
-func (l *Lab) place(key string, state cyclone.StepState, z redis.Z) membership {
+func (l *Lab) member(key string, state cyclone.StepState, z redis.Z) membership {
 	score := int64(z.Score)
 	m := membership{key: key, id: z.Member.(string), state: state}
 	switch state {
