@@ -1,8 +1,11 @@
 package luascripts_test
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/cyclone-queue/cyclone/luascripts"
 )
@@ -263,4 +266,39 @@ func (l *lab) step(id string) luascripts.StateReply {
 	c := new(luascripts.Call)
 	luascripts.StateCall(c, named[luascripts.StateKeys](l, "q"), id)
 	return luascripts.ParseState(l.ok(luascripts.State, c))
+}
+
+func (l *lab) purgeCall(index string, list bool, limit int) *luascripts.Call {
+	k := named[luascripts.PurgeKeys](l, "q")
+	k.Index = l.key(index)
+	c := new(luascripts.Call)
+	luascripts.PurgeCall(c, k, l.next(), l.channels(), "q", list, limit)
+	return c
+}
+
+// purge empties an index of queue q and returns how many ids it took and how many
+// steps it deleted.
+func (l *lab) purge(index string, list bool, limit int) [2]int {
+	l.Helper()
+	taken, deleted := luascripts.PurgeReply(l.ok(luascripts.Purge, l.purgeCall(index, list, limit)))
+	return [2]int{taken, deleted}
+}
+
+// stand puts an idle worker into the line of queue q, for ms from now on.
+func (l *lab) stand(worker string, ms int64) {
+	l.Helper()
+	l.put(l.rdb.ZAdd(ctx, l.key("waiters:q"), redis.Z{Member: worker, Score: float64(l.now + ms)}))
+}
+
+// expire makes the leases of the ids end a moment ago, as their bits are.
+func (l *lab) expire(ids ...string) {
+	l.Helper()
+	key := l.key("leased:q")
+	for _, z := range l.rdb.ZRangeWithScores(ctx, key, 0, -1).Val() {
+		id, _, _ := strings.Cut(z.Member.(string), ":")
+		if slices.Contains(ids, id) {
+			z.Score = float64((l.now-1)*16 + int64(z.Score)%16)
+			l.put(l.rdb.ZAdd(ctx, key, z))
+		}
+	}
 }

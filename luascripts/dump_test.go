@@ -1,7 +1,6 @@
 package luascripts_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,7 +16,6 @@ import (
 // lane and * once started, others as @ms.
 func (l *lab) dump() []string {
 	l.Helper()
-	ctx := context.Background()
 	var keys []string
 	it := l.rdb.Scan(ctx, 0, l.base+"*", 1000).Iterator()
 	for it.Next(ctx) {
@@ -38,7 +36,7 @@ func (l *lab) dump() []string {
 // content returns the elements of one key in their order.
 func (l *lab) content(name string) []string {
 	l.Helper()
-	ctx, key := context.Background(), l.key(name)
+	key := l.key(name)
 	switch kind := l.rdb.Type(ctx, key).Val(); kind {
 	case "string":
 		return []string{l.rdb.Get(ctx, key).Val()}
@@ -124,7 +122,7 @@ func (l *lab) equal(got, want any) {
 // total returns how often a verb was counted.
 func (l *lab) total(verb string) int {
 	l.Helper()
-	n, err := l.rdb.HGet(context.Background(), l.key("stats"), "total:"+verb).Int()
+	n, err := l.rdb.HGet(ctx, l.key("stats"), "total:"+verb).Int()
 	if err != nil && err != redis.Nil {
 		l.Fatal(err)
 	}

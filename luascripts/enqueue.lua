@@ -14,6 +14,7 @@
 --@include clock
 --@include session
 --@include wake
+--@include holder
 --@include stats
 local FIXED, PER_QUEUE = 9, 5
 local ID_EXISTS, TOO_LARGE = -4, -5
@@ -160,14 +161,9 @@ for i = 0, nitems - 1 do
   else
     due = tonumber(due)
   end
-  -- A key whose time has passed, or whose holder is gone without having freed it, is free.
-  local holder = digest ~= '' and redis.call('HGET', uniq, digest)
-  local former = false
-  if holder then
-    local ends = redis.call('ZSCORE', uniqx, digest)
-    if ends and tonumber(ends) <= now or not ends and redis.call('HEXISTS', steps, holder) == 0 then
-      former, holder = holder, false
-    end
+  local holder, former
+  if digest ~= '' then
+    holder, former = holder_of(uniq, uniqx, steps, digest, now)
   end
   if holder then
     if rule == '2' and replace(q, l, holder, due, body) then

@@ -67,7 +67,7 @@ func (l *lab) run(s *luascripts.Script, c *luascripts.Call) []any {
 func (l *lab) trace(s *luascripts.Script, c *luascripts.Call, commands string) []any {
 	l.Helper()
 	args := append(append([]any(nil), c.Args...), fmt.Sprintf("%d|%s|%s", l.now, l.messages, commands))
-	reply, err := underTest(s).Run(context.Background(), l.rdb, c.Keys, args)
+	reply, err := underTest(s).Run(ctx, l.rdb, c.Keys, args)
 	if err != nil {
 		l.Fatalf("%s: %v", s.Name, err)
 	}
@@ -133,7 +133,6 @@ func (l *lab) channels() luascripts.Channels {
 // with the lines of an event joined by '/'.
 func (l *lab) said() []string {
 	l.Helper()
-	ctx := context.Background()
 	lines, err := l.rdb.LRange(ctx, l.messages, 0, -1).Result()
 	if err != nil {
 		l.Fatal(err)
@@ -146,7 +145,7 @@ func (l *lab) said() []string {
 }
 
 // watch makes transitions publish events.
-func (l *lab) watch() { l.put(l.rdb.Set(context.Background(), l.key("subs"), "1", 0)) }
+func (l *lab) watch() { l.put(l.rdb.Set(ctx, l.key("subs"), "1", 0)) }
 
 // put checks a command that the test itself makes.
 func (l *lab) put(cmd redis.Cmder) {
@@ -155,3 +154,6 @@ func (l *lab) put(cmd redis.Cmder) {
 		l.Fatal(err)
 	}
 }
+
+// ctx is the context of every command: calls end by their replies.
+var ctx = context.Background()

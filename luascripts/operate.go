@@ -86,12 +86,12 @@ func RescheduleReply(reply []any) string { return text(reply, 2) }
 
 // PurgeKeys are the keys of Purge; Index is the one to empty.
 type PurgeKeys struct {
-	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, History, Stats, Subs, Index string
+	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, Results, History, Stats, Subs, Index string
 }
 
 // PurgeCall fills c.
 func PurgeCall(c *Call, k *PurgeKeys, s Session, ch Channels, queue string, list bool, limit int) {
-	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Tries, k.Uniq, k.UniqOf, k.History, k.Stats, k.Subs, k.Index)
+	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Tries, k.Uniq, k.UniqOf, k.Results, k.History, k.Stats, k.Subs, k.Index)
 	kind := "zset"
 	if list {
 		kind = "list"

@@ -1,5 +1,5 @@
 -- purge: deletes what waits in one index of a queue, a bounded number at a time.
--- KEYS: steps sess ghosts tries uniq uniqof history stats subs index
+-- KEYS: steps sess ghosts tries uniq uniqof results history stats subs index
 -- ARGV: lane, seq = session; events = channel; queue; kind = 'list' or 'zset', of the index; limit = ids at the most
 -- RETURNS: {0, now ms, ids taken out of the index, steps deleted} or {status < 0} as enqueue
 --@include clock
@@ -7,7 +7,7 @@
 --@include unique
 --@include stats
 local steps, sess, ghosts, tries, uniq, uniqof = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local history, stats, subs, index = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local results, history, stats, subs, index = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local lane, seq, events, queue, kind, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
 
 -- Guard.
@@ -47,7 +47,7 @@ if #ids > 0 then
 end
 if #gone > 0 then
   free_unique(uniq, uniqof, gone, true)
-  for _, side in ipairs({steps, tries, history}) do
+  for _, side in ipairs({steps, tries, results, history}) do
     redis.call('HDEL', side, unpack(gone))
   end
   count(stats, now, 'deleted', #gone)

@@ -6,6 +6,7 @@
 --@include clock
 --@include session
 --@include wake
+--@include holder
 --@include tries
 --@include stats
 local steps, sess, ghosts, tries, uniq, uniqof, uniqx = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
@@ -40,13 +41,15 @@ local function open_again(id, limit, digest, line)
   if not was_discarded and not redis.call('ZSCORE', cancelled, id) then
     return 'ended'
   end
-  local holder = digest ~= '' and redis.call('HGET', uniq, digest)
+  local holder, former
+  if digest ~= '' then
+    holder, former = holder_of(uniq, uniqx, steps, digest, now)
+  end
   if holder and holder ~= id then
-    local ends = redis.call('ZSCORE', uniqx, digest)
-    if not ends or tonumber(ends) > now then
-      return 'conflict=' .. holder
-    end
-    redis.call('HDEL', uniqof, holder)
+    return 'conflict=' .. holder
+  end
+  if former then
+    redis.call('HDEL', uniqof, former)
   end
   redis.call('ZREM', discarded, id)
   redis.call('ZREM', cancelled, id)

@@ -68,6 +68,19 @@ local function wake(waiters, paused, queue, channel, partition, now)
   redis.call('ZREM', waiters, newest[1])
   redis.call('PUBLISH', channel .. newest[1], partition)
 end
+-- holder: who holds a unique key. holder_of returns the id, or where nobody does nil and who still stands there:
+-- the key's time has passed, or its holder is gone without having freed it.
+local function holder_of(uniq, uniqx, steps, digest, now)
+  local id = redis.call('HGET', uniq, digest)
+  if not id then
+    return nil, nil
+  end
+  local ends = redis.call('ZSCORE', uniqx, digest)
+  if ends and tonumber(ends) <= now or not ends and redis.call('HEXISTS', steps, id) == 0 then
+    return nil, id
+  end
+  return id, nil
+end
 -- stats: counts a transition in its minute and in its total.
 local function count(stats, now, verb, n)
   redis.call('HINCRBY', stats, string.format('%.0f:%s', math.floor(now / 60000), verb), n)
@@ -218,14 +231,9 @@ for i = 0, nitems - 1 do
   else
     due = tonumber(due)
   end
-  -- A key whose time has passed, or whose holder is gone without having freed it, is free.
-  local holder = digest ~= '' and redis.call('HGET', uniq, digest)
-  local former = false
-  if holder then
-    local ends = redis.call('ZSCORE', uniqx, digest)
-    if ends and tonumber(ends) <= now or not ends and redis.call('HEXISTS', steps, holder) == 0 then
-      former, holder = holder, false
-    end
+  local holder, former
+  if digest ~= '' then
+    holder, former = holder_of(uniq, uniqx, steps, digest, now)
   end
   if holder then
     if rule == '2' and replace(q, l, holder, due, body) then

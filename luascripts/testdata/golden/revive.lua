@@ -60,6 +60,19 @@ local function wake(waiters, paused, queue, channel, partition, now)
   redis.call('ZREM', waiters, newest[1])
   redis.call('PUBLISH', channel .. newest[1], partition)
 end
+-- holder: who holds a unique key. holder_of returns the id, or where nobody does nil and who still stands there:
+-- the key's time has passed, or its holder is gone without having freed it.
+local function holder_of(uniq, uniqx, steps, digest, now)
+  local id = redis.call('HGET', uniq, digest)
+  if not id then
+    return nil, nil
+  end
+  local ends = redis.call('ZSCORE', uniqx, digest)
+  if ends and tonumber(ends) <= now or not ends and redis.call('HEXISTS', steps, id) == 0 then
+    return nil, id
+  end
+  return id, nil
+end
 -- tries: what others than the lease holder count for a step, as 'started unstarted interruptions limit
 -- base': lost leases by whether the attempt had started, shutdown interruptions, the operator's absolute
 -- attempt limit (0: none), and the lost leases that an operator's retry has forgiven.
@@ -127,13 +140,15 @@ local function open_again(id, limit, digest, line)
   if not was_discarded and not redis.call('ZSCORE', cancelled, id) then
     return 'ended'
   end
-  local holder = digest ~= '' and redis.call('HGET', uniq, digest)
+  local holder, former
+  if digest ~= '' then
+    holder, former = holder_of(uniq, uniqx, steps, digest, now)
+  end
   if holder and holder ~= id then
-    local ends = redis.call('ZSCORE', uniqx, digest)
-    if not ends or tonumber(ends) > now then
-      return 'conflict=' .. holder
-    end
-    redis.call('HDEL', uniqof, holder)
+    return 'conflict=' .. holder
+  end
+  if former then
+    redis.call('HDEL', uniqof, former)
   end
   redis.call('ZREM', discarded, id)
   redis.call('ZREM', cancelled, id)

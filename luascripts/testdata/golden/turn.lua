@@ -374,6 +374,7 @@ local more = 0
 local function reap(q)
   local leased = key(q, LEASED)
   local expired = redis.call('ZRANGEBYSCORE', leased, '-inf', due_limit, 'WITHSCORES', 'LIMIT', 0, max_reap)
+  local taken = 0
   for i = 1, #expired, 2 do
     local member, member_score = expired[i], tonumber(expired[i + 1])
     local id, held_by = string.match(member, '^(.*):(.*)$')
@@ -382,6 +383,7 @@ local function reap(q)
     if mark then
       dispose(q, id, mark, leased_lane(member_score))
     elseif redis.call('HEXISTS', steps, id) == 1 then
+      taken = taken + 1
       local started = member_score % 2 == 1
       local s, u, interrupted, limit, base = read_tries(tries, id)
       if started then
@@ -406,8 +408,8 @@ local function reap(q)
       end
     end
   end
-  if #expired > 0 then
-    count(stats, now, 'lost', #expired / 2)
+  if taken > 0 then
+    count(stats, now, 'lost', taken)
   end
   if #expired == 2 * max_reap then
     more = 1
@@ -455,34 +457,22 @@ end
 local paused_queues = redis.call('EXISTS', paused) == 1
 local stem = ':' .. token
 
--- take drops the ids that ghosts or a missing body make void.
-local function take(q, ids)
-  local bodies
-  if has_ghosts then
-    local marks = redis.call('HMGET', ghosts, unpack(ids))
-    local kept = {}
-    for i = 1, #ids do
-      if marks[i] then
-        redis.call('HDEL', ghosts, ids[i])
-      end
-      if not marks[i] or string.sub(marks[i], 1, 1) ~= 'x' then
-        kept[#kept + 1] = ids[i]
-      end
+-- take drops the ids that a ghost or a missing body makes void; behind them there may be others.
+local function take(ids)
+  local bodies = redis.call('HMGET', steps, unpack(ids))
+  local marks = has_ghosts and redis.call('HMGET', ghosts, unpack(ids)) or {}
+  local popped = #ids
+  for i = popped, 1, -1 do
+    if marks[i] then
+      redis.call('HDEL', ghosts, ids[i])
     end
-    if #kept < #ids then
-      more = 1
-    end
-    ids = kept
-    if #ids == 0 then
-      return ids, ids
-    end
-  end
-  bodies = redis.call('HMGET', steps, unpack(ids))
-  for i = #ids, 1, -1 do
-    if not bodies[i] then
+    if not bodies[i] or marks[i] and string.sub(marks[i], 1, 1) == 'x' then
       table.remove(ids, i)
       table.remove(bodies, i)
     end
+  end
+  if #ids < popped then
+    more = 1
   end
   return ids, bodies
 end
@@ -495,7 +485,7 @@ for c = 0, nclaims - 1 do
     and redis.call('RPOP', key(q, READY + l), want)
   if ids and #ids > 0 then
     local bodies
-    ids, bodies = take(q, ids)
+    ids, bodies = take(ids)
     local n = #ids
     if n > 0 then
       local expiry = score((now + lease_ms) * 16 + (l - 1) * 2)

@@ -1,0 +1,13 @@
+-- holder: who holds a unique key. holder_of returns the id, or where nobody does nil and who still stands there:
+-- the key's time has passed, or its holder is gone without having freed it.
+local function holder_of(uniq, uniqx, steps, digest, now)
+  local id = redis.call('HGET', uniq, digest)
+  if not id then
+    return nil, nil
+  end
+  local ends = redis.call('ZSCORE', uniqx, digest)
+  if ends and tonumber(ends) <= now or not ends and redis.call('HEXISTS', steps, id) == 0 then
+    return nil, id
+  end
+  return id, nil
+end
