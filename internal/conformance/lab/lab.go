@@ -97,20 +97,21 @@ func (l *Lab) init(opts []Option) {
 	}
 	l.Redis = redis.NewClient(l.options())
 	l.Cleanup(func() { _ = l.Redis.Close() })
+	l.Cleanup(l.MustAgree) // when workers and clients have stopped
 }
 
 // Client returns the lab's own client, which enqueues and operates.
 func (l *Lab) Client() *queue.Client {
 	l.Helper()
 	if l.client == nil {
-		l.client, _ = l.NewClient(l.config)
+		l.client, _, _ = l.NewClient(l.config)
 	}
 	return l.client
 }
 
-// NewClient returns one more client, with connections of its own that go through
-// the plug.
-func (l *Lab) NewClient(cfg queue.Config) (*queue.Client, *Plug) {
+// NewClient returns one more client, the one of go-redis under it, and the plug
+// that the connections go through.
+func (l *Lab) NewClient(cfg queue.Config) (*queue.Client, *redis.Client, *Plug) {
 	l.Helper()
 	o := l.options()
 	plug := newPlug(o)
@@ -123,7 +124,7 @@ func (l *Lab) NewClient(cfg queue.Config) (*queue.Client, *Plug) {
 		l.Fatal(err)
 	}
 	l.Cleanup(func() { _ = c.Close() })
-	return c, plug
+	return c, rdb, plug
 }
 
 // Logger returns a logger that writes to Log.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/worker"
@@ -15,6 +17,8 @@ type Running struct {
 	*Plug
 
 	Client *queue.Client
+	// Redis is the client under Client.
+	Redis  *redis.Client
 	lab    *Lab
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -35,7 +39,7 @@ func (l *Lab) Start(cfg worker.Config, defs ...cyclone.Definition) *Running {
 func (l *Lab) Prepare(cfg worker.Config) *Running {
 	l.Helper()
 	r := &Running{lab: l, done: make(chan struct{})}
-	r.Client, r.Plug = l.NewClient(l.config)
+	r.Client, r.Redis, r.Plug = l.NewClient(l.config)
 	cfg.Logger = l.Logger()
 	var err error
 	if r.Worker, err = worker.New(r.Client, cfg); err != nil {
