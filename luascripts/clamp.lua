@@ -10,7 +10,8 @@ local latest = now_ms() + lease_ms
 
 -- Write. A first write that needs no memory lets the rest run at maxmemory.
 redis.call('ZREM', leased, '')
-local late = redis.call('ZRANGEBYSCORE', leased, '(' .. score(latest * 16 + 15), '(+inf', 'WITHSCORES', 'LIMIT', 0, limit)
+-- The upper end leaves the padding member out, whose score is +inf.
+local late = redis.call('ZRANGEBYSCORE', leased, '(' .. score(latest * 16 + 15), score(START_LIMIT * 32), 'WITHSCORES', 'LIMIT', 0, limit)
 for i = 1, #late, 2 do
   redis.call('ZADD', leased, 'XX', score(latest * 16 + tonumber(late[i + 1]) % 16), late[i])
 end

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -114,7 +115,7 @@ func lines(text string) []string {
 
 func (l *lab) equal(got, want any) {
 	l.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		l.Fatalf("-want +got\n%s", diff)
 	}
 }

@@ -112,13 +112,14 @@ for i = 7, #ARGV do
     for k = 1, #indexes do
       redis.call('ZREM', indexes[k], id)
     end
+    redis.call('HDEL', steps, id)
     gone[#gone + 1] = id
     lines[#lines + 1] = 'deleted ' .. queue .. ' ' .. id .. ' ' .. i - 7 .. ' 0'
   end
 end
 if #gone > 0 then
   free_unique(uniq, uniqof, gone, true)
-  for _, side in ipairs({steps, tries, results, history}) do
+  for _, side in ipairs({tries, results, history}) do
     redis.call('HDEL', side, unpack(gone))
   end
   count(stats, now, 'deleted', #gone)
