@@ -6,6 +6,7 @@ import (
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/wire"
+	"github.com/cyclone-queue/cyclone/queue"
 )
 
 // operator is what these examples need of the Client of package queue.
@@ -14,6 +15,8 @@ type operator interface {
 	Retry(ctx context.Context, run cyclone.RunID, node string, opts ...cyclone.RetryOption) error
 	RetryAll(ctx context.Context, run cyclone.RunID, opts ...cyclone.RetryOption) error
 }
+
+var _ operator = (*queue.Client)(nil)
 
 // printDiscarded shows which steps of a run have failed for good.
 func printDiscarded(ctx context.Context, client operator, runID cyclone.RunID) error {

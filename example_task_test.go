@@ -7,7 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/queue"
+	"github.com/cyclone-queue/cyclone/worker"
 )
 
 type onboardingInput struct{ AccountID, Name, Email string }
@@ -32,27 +36,31 @@ func (o onboarding) welcome(email string) (string, error) {
 	return "welcome to " + email, nil
 }
 
-// registry is what this example needs of the Worker of package worker.
-type registry struct{ task cyclone.Definition }
-
-func (r *registry) NewTask(name string, h interface {
-	Define(string, ...cyclone.DefinitionOption) cyclone.Definition
-}, opts ...cyclone.DefinitionOption) {
-	r.task = h.Define(name, opts...)
+// newWorker returns a worker without a Redis, which it does not need before it runs.
+func newWorker() *worker.Worker {
+	client, err := queue.NewClient(redis.NewClient(&redis.Options{}), queue.Config{})
+	if err != nil {
+		panic(err)
+	}
+	w, err := worker.New(client, worker.Config{})
+	if err != nil {
+		panic(err)
+	}
+	return w
 }
 
 // A task gets its policy when it is added to a worker.
 func ExampleRetry() {
 	handler := onboarding{sendWelcome: func(string) error { return errors.New("too many requests") }}
-	worker := &registry{}
-	worker.NewTask("create-account", cyclone.HandlerFunc(handler.createAccount),
+	worker := newWorker()
+	task := worker.NewTask("create-account", cyclone.HandlerFunc(handler.createAccount),
 		cyclone.Retry(cyclone.RetryPolicy{MaxAttempts: 3, Delays: []time.Duration{time.Second}}),
 	)
 
 	ada := onboardingInput{AccountID: "7", Name: "Ada", Email: "ada@example.com"}
-	fmt.Println(outcome(worker.task, 1, onboardingInput{}))
-	fmt.Println(outcome(worker.task, 2, ada))
-	fmt.Println(outcome(worker.task, 3, ada))
+	fmt.Println(outcome(task, 1, onboardingInput{}))
+	fmt.Println(outcome(task, 2, ada))
+	fmt.Println(outcome(task, 3, ada))
 	// Output:
 	// discard: account_id, name, and email are required
 	// retry after 30s: too many requests

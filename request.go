@@ -3,6 +3,7 @@ package cyclone
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cyclone-queue/cyclone/internal/wire"
 )
@@ -35,6 +36,19 @@ func (r Request) Spec() *wire.Spec {
 		return &wire.Spec{Err: errEmptyRequest}
 	}
 	return r.spec
+}
+
+// With returns the request with more options on top of its own; the request itself
+// stays as it is. It is for middleware of a client, to add [WithMeta] to what others
+// enqueue. A bad option is reported when the request is enqueued.
+func (r Request) With(opts ...EnqueueOption) Request {
+	spec := *r.Spec()
+	if spec.Err != nil {
+		return Request{&spec}
+	}
+	spec.Options.Meta = slices.Clone(spec.Options.Meta)
+	spec.Err = applyEnqueue(&spec, opts)
+	return Request{&spec}
 }
 
 // Receipt is the answer to one [Request].
