@@ -206,20 +206,32 @@ func TestSpec_R13_LostLastTryFailsTheRun(t *testing.T) {
 	})
 }
 
-// handedOut claims a step as a worker that dies before it starts anything.
-func handedOut(l *lab.Lab, id cyclone.RunID) {
+// claim takes up to n steps as a worker that dies before it starts anything.
+func claim(l *lab.Lab, n int) []queue.Claimed {
 	l.Helper()
 	store := queue.NewStore(l.Client(), "wdead")
-	reply, err := store.Turn(l.Context(), &queue.TurnRequest{
-		Queues: []queue.Room{{Queue: "default", N: 1}}, Wanted: 1, Lease: time.Second,
-		Claim: []queue.Quota{{Queue: "default", Priority: cyclone.Default, N: 1}},
+	reply, err := store.Turn(context.Background(), &queue.TurnRequest{
+		Queues: []queue.Room{{Queue: "default", N: n}}, Wanted: n, Lease: time.Second,
+		Claim: []queue.Quota{{Queue: "default", Priority: cyclone.Default, N: n}},
 	})
 	if err != nil {
 		l.Fatal(err)
 	}
-	if len(reply.Claimed) != 1 || reply.Claimed[0].ID != id {
-		l.Fatalf("claimed %+v, want run %v", reply.Claimed, id)
+	return reply.Claimed
+}
+
+// handedOut claims one step.
+func handedOut(l *lab.Lab, id cyclone.RunID) {
+	l.Helper()
+	if got := claim(l, 1); len(got) != 1 || got[0].ID != id {
+		l.Fatalf("claimed %+v, want run %v", got, id)
 	}
+}
+
+// reap takes back expired leases and claims nothing.
+func reap(l *lab.Lab) {
+	l.Helper()
+	claim(l, 0)
 }
 
 func TestSpec_R14_UnstartedAttemptIsGivenBackUncounted(t *testing.T) {

@@ -137,6 +137,9 @@ func (l *Lab) partitions() []string {
 	return bases
 }
 
+// Key returns the key with the given name in the run's partition.
+func (l *Lab) Key(id cyclone.RunID, name string) string { return l.partition(id) + name }
+
 func (l *Lab) partition(id cyclone.RunID) string {
 	all := l.partitions()
 	if len(all) == 0 {
