@@ -38,3 +38,7 @@ func TidyCall(c *Call, k *TidyKeys, sessionMS, minutes int64, limit int, verbs [
 // Removed returns how many entries Trim or Clamp handled: as many as the limit
 // means that there may be more.
 func Removed(reply []any) int { return int(integer(reply, 1)) }
+
+// Tidied returns as much of Tidy: the lanes or the unique keys, whichever are
+// more.
+func Tidied(reply []any) int { return int(max(integer(reply, 1), integer(reply, 2))) }

@@ -105,6 +105,7 @@ func (c *Client) Close() error {
 			part.enqueues.close()
 		}
 	}
+	c.listen.close()
 	c.end()
 	c.work.Wait()
 	if c.owned {

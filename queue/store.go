@@ -6,7 +6,9 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/wire"
@@ -18,6 +20,7 @@ import (
 type Store struct {
 	client *Client
 	worker string
+	rounds atomic.Int64 // of maintenance
 }
 
 // NewStore returns the protocol for a worker with the given short id, which
@@ -317,11 +320,15 @@ func (t *turn) claimed(queue, lane int, id, body, counters string) Claimed {
 		c.Counters = parseCounters(counters)
 	}
 	env := new(Envelope)
-	if c.Err = env.Decode([]byte(body)); c.Err == nil {
+	if c.Err = env.Decode(bytesOf(body)); c.Err == nil {
 		c.Envelope = env
 	}
 	return c
 }
+
+// bytesOf returns the bytes of a string that nobody else holds, without copying a
+// body that may be large.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 func causeOf(reason string) error {
 	if reason == luascripts.ReasonCancelled {

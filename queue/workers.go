@@ -25,6 +25,8 @@ type WorkerInfo struct {
 	// Busy is the number of attempts under way; Running has the oldest of them.
 	Busy    int           `json:"busy"`
 	Running []RunningStep `json:"running"`
+	// Lease is for how long the worker takes its leases.
+	Lease time.Duration `json:"lease"`
 	// Stopping tells that the worker shuts down and takes nothing more.
 	Stopping bool `json:"stopping,omitempty"`
 	// LastSeen is the time of the latest heartbeat by Redis' clock.
@@ -73,9 +75,7 @@ func parseWorker(text string) (w WorkerInfo, err error) {
 	if err != nil {
 		return w, err
 	}
-	if err := json.Unmarshal([]byte(info), &w); err != nil {
-		return w, err
-	}
+	err = json.Unmarshal([]byte(info), &w)
 	w.LastSeen = timeOf(ms)
-	return w, nil
+	return w, err
 }

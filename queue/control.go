@@ -1,0 +1,158 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/wire"
+	"github.com/cyclone-queue/cyclone/luascripts"
+)
+
+// Retry opens a discarded or cancelled step of a run again: it is ready at once
+// and may fail as many more times as the options say, once without them. The
+// retry and its reason are kept in the step's history.
+//
+// It returns [cyclone.ErrNotFound] when there is no such run or node,
+// [cyclone.ErrNotDiscarded] when the step has not ended so, and a
+// [cyclone.DuplicateError] when another step holds its unique key by now.
+func (c *Client) Retry(ctx context.Context, id cyclone.RunID, node string, opts ...cyclone.RetryOption) error {
+	reopen, err := reopenOf(opts)
+	if err != nil {
+		return fmt.Errorf("queue: retry run %v: %w", id, err)
+	}
+	s, err := c.lookNode(ctx, id, node)
+	if err != nil {
+		return err
+	}
+	if err := one(ctx, s, c.revive(reopen)); err != nil {
+		return fmt.Errorf("queue: retry %s of run %v: %w", node, id, err)
+	}
+	return nil
+}
+
+// RetryAll is [Client.Retry] for every discarded or cancelled step of a run. It
+// returns [cyclone.ErrNotDiscarded] when there is none.
+func (c *Client) RetryAll(ctx context.Context, id cyclone.RunID, opts ...cyclone.RetryOption) error {
+	s, err := c.look(ctx, id)
+	if err != nil {
+		return err
+	}
+	return c.Retry(ctx, id, s.env.Node, opts...)
+}
+
+// reopenOf puts the options of a retry together.
+func reopenOf(opts []cyclone.RetryOption) (*wire.Reopen, error) {
+	var r wire.Reopen
+	for _, opt := range opts {
+		if opt == nil {
+			return nil, errors.New("option is nil")
+		}
+		opt.ApplyRetry(&r)
+	}
+	return &r, r.Validate()
+}
+
+// Cancel ends a run for good, wherever it is. A running attempt is told within a
+// second; whatever it returns is dropped. Cancelling a cancelled run is no error.
+//
+// It returns [cyclone.ErrNotFound] when nothing is kept of the run and
+// [ErrFinished] when it has ended otherwise.
+func (c *Client) Cancel(ctx context.Context, id cyclone.RunID) error {
+	s, err := c.look(ctx, id)
+	if err != nil {
+		return err
+	}
+	err = one(ctx, s, c.cancel)
+	var ended *endedError
+	if err == nil || errors.As(err, &ended) && ended.state == cyclone.StepCancelled {
+		return nil
+	}
+	return fmt.Errorf("queue: cancel run %v: %w", id, err)
+}
+
+// Delete removes a run with all that is kept of it, in any state; a running
+// attempt is told as by [Client.Cancel]. It returns [cyclone.ErrNotFound] when
+// nothing is kept of it.
+func (c *Client) Delete(ctx context.Context, id cyclone.RunID) error {
+	s, err := c.look(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := one(ctx, s, c.delete); err != nil {
+		return fmt.Errorf("queue: delete run %v: %w", id, err)
+	}
+	return nil
+}
+
+// Reschedule makes a step that waits for its time wait until at instead, in whole
+// milliseconds, rounded up. It returns [cyclone.ErrNotFound] when nothing is kept
+// of the run, [ErrNotWaiting] when it is ready or running, and [ErrFinished] when
+// it has ended.
+func (c *Client) Reschedule(ctx context.Context, id cyclone.RunID, at time.Time) error {
+	if at.IsZero() || !at.Before(wire.MaxStart) {
+		return fmt.Errorf("queue: reschedule run %v: time %v: must be before the year 2150 and not zero", id, at)
+	}
+	due := max(at.Add(time.Millisecond-1).UnixMilli(), 0)
+	return c.moveDue(ctx, id, strconv.FormatInt(due, 10))
+}
+
+// RunNow makes a step that waits for its time ready. It does nothing to one that
+// is ready or running, and returns the errors of [Client.Reschedule] otherwise.
+func (c *Client) RunNow(ctx context.Context, id cyclone.RunID) error {
+	if err := c.moveDue(ctx, id, ""); !errors.Is(err, ErrNotWaiting) {
+		return err
+	}
+	return nil
+}
+
+// moveDue gives a waiting step another due time in ms, "" for now.
+func (c *Client) moveDue(ctx context.Context, id cyclone.RunID, due string) error {
+	s, err := c.look(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := c.reschedule(ctx, s, due); err != nil {
+		return fmt.Errorf("queue: reschedule run %v: %w", id, err)
+	}
+	return nil
+}
+
+func (c *Client) reschedule(ctx context.Context, s *stored, due string) error {
+	if s.state.Finished() {
+		return &endedError{s.state}
+	}
+	p, lane := s.part, int(s.env.Priority)
+	k, q := p.keys, p.keys.queue(s.queue)
+	reply, err := p.operate(ctx, luascripts.Reschedule, func(call *luascripts.Call) {
+		luascripts.RescheduleCall(call, &luascripts.RescheduleKeys{
+			Steps: k.steps(), Sess: k.sess(), Subs: k.subs(), Paused: k.paused(), Waiters: q.waiters, Ready: q.ready[lane],
+			Scheduled: q.scheduled, Retrying: q.retrying, Snoozed: q.snoozed,
+		}, luascripts.Session{}, p.channels(), p.number, s.queue, detailOf([]*stored{s}), s.text, lane, due)
+	})
+	if err != nil {
+		return err
+	}
+	switch found := luascripts.RescheduleReply(reply); found {
+	case luascripts.Absent:
+		return cyclone.ErrNotFound
+	case luascripts.Live:
+		return ErrNotWaiting
+	default:
+		c.emit(rescheduled(s, cyclone.StepState(found), due, timeOf(luascripts.Now(reply))))
+		return nil
+	}
+}
+
+func rescheduled(s *stored, found cyclone.StepState, due string, now time.Time) cyclone.StepEvent {
+	if due == "" {
+		return s.event(cyclone.EventPromoted, cyclone.StepReady, now)
+	}
+	e := s.event(cyclone.EventRescheduled, found, now)
+	ms, _ := strconv.ParseInt(due, 10, 64)
+	e.DueAt = timeOf(ms)
+	return e
+}

@@ -1,0 +1,112 @@
+package queue
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/cyclone-queue/cyclone"
+)
+
+// dispatch passes a message's events to those who listen.
+func (l *listener) dispatch(ctx context.Context, p *partition, text string) {
+	m, ok := parseMessage(text)
+	if !ok {
+		return
+	}
+	var lines []eventLine
+	for line := range strings.SplitSeq(m.lines, "\n") {
+		if e, ok := parseEventLine(line); ok {
+			lines = append(lines, e)
+		}
+	}
+	l.wakeWaiters(lines)
+	subs := l.subscribers()
+	if len(subs) == 0 {
+		return
+	}
+	details := decodeDetail(m.details)
+	events := make([]cyclone.StepEvent, 0, len(lines))
+	var unknown []int // events of which kind and node are not in the message
+	for i := range lines {
+		e, ok := m.event(&lines[i], details)
+		if !ok {
+			continue
+		}
+		if e.Kind == "" && e.Type != cyclone.EventDeleted && wanted(subs, &e) {
+			unknown = append(unknown, len(events))
+		}
+		events = append(events, e)
+	}
+	p.complete(ctx, events, unknown)
+	for i := range events {
+		for _, s := range subs {
+			if s.filter.matches(&events[i]) {
+				s.push(events[i])
+			}
+		}
+	}
+}
+
+func (l *listener) subscribers() []*Subscription {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	subs := make([]*Subscription, 0, len(l.subs))
+	for s := range l.subs {
+		subs = append(subs, s)
+	}
+	return subs
+}
+
+// wanted tells whether any subscription may want an event whose kind is unknown.
+func wanted(subs []*Subscription, e *cyclone.StepEvent) bool {
+	for _, s := range subs {
+		if s.filter.mayMatch(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// completeFor bounds the look-up of what a message does not tell.
+const completeFor = 2 * time.Second
+
+// complete looks up kind, node and attempt of some events. Those whose steps are
+// gone meanwhile stay as they are.
+func (p *partition) complete(ctx context.Context, events []cyclone.StepEvent, unknown []int) {
+	if len(unknown) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, completeFor)
+	defer cancel()
+	ids := make([]string, len(unknown))
+	for i, at := range unknown {
+		ids[i] = events[at].RunID.String()
+	}
+	bodies, err := p.client.rdb.HMGet(ctx, p.keys.steps(), ids...).Result()
+	if err != nil {
+		return
+	}
+	for i, at := range unknown {
+		body, ok := bodies[i].(string)
+		var env Envelope
+		if ok && env.Decode([]byte(body)) == nil {
+			e := &events[at]
+			e.Kind, e.Node, e.Attempt = env.Kind, env.Node, env.Failures+1
+		}
+	}
+}
+
+// wakeWaiters tells waiting calls of the end of their runs.
+func (l *listener) wakeWaiters(lines []eventLine) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waits) == 0 {
+		return
+	}
+	for i := range lines {
+		for w := range l.waits[lines[i].id] {
+			w.heard(cyclone.EventType(lines[i].verb))
+		}
+	}
+}
