@@ -31,7 +31,9 @@ var holders = map[string]struct {
 		hold: func(l *lab) []string { l.ready("1"); return l.claim(1) },
 		take: func(l *lab, held []string) []string {
 			l.expire("1")
-			defer func() { l.equal(l.settle(luascripts.OpComplete, held...).Lost, map[string]string{held[0]: luascripts.ReasonLost}) }()
+			defer func() {
+				l.equal(l.settle(luascripts.OpComplete, held...).Lost, map[string]string{held[0]: luascripts.ReasonLost})
+			}()
 			got := l.claim(5)
 			l.equal(l.total("lost"), 0)
 			return got

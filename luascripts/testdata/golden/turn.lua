@@ -555,7 +555,7 @@ if more == 0 then
     for offset = LEASED, SNOOZED do
       local first = redis.call('ZRANGE', key(q, offset), 0, 0, 'WITHSCORES')
       if first[1] and first[1] ~= PAD then
-        local wait = math.max(0, math.floor(tonumber(first[2]) / 16) - now)
+        local wait = math.floor(tonumber(first[2]) / 16) - now
         if next_due < 0 or wait < next_due then
           next_due = wait
         end
