@@ -15,11 +15,11 @@ import (
 // Cyclone's side of the cases. Enqueuer and worker have clients of their own,
 // as two processes would, and nothing is set but the worker's concurrency.
 const (
-	kind       = "noop"
-	producers  = 4
-	bulkChunk  = 1000 // requests of one EnqueueMany
-	stepsKey   = "cyclone:{0}:steps"
-	defaultSet = 0 // go-redis' default pool size
+	kind        = "noop"
+	producers   = 4
+	bulkChunk   = 1000 // requests of one EnqueueMany
+	stepsKey    = "cyclone:{0}:steps"
+	defaultPool = 0 // go-redis' default pool size
 )
 
 // producer is a client that enqueues.
@@ -29,7 +29,7 @@ type producer struct {
 }
 
 func (l *lab) producer() (*producer, error) {
-	rdb := l.connect(defaultSet)
+	rdb := l.connect(defaultPool)
 	client, err := queue.NewClient(rdb, queue.Config{})
 	if err != nil {
 		return nil, errors.Join(err, rdb.Close())
