@@ -1,0 +1,132 @@
+package luascripts_test
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/cyclone-queue/cyclone/internal/testserver"
+	"github.com/cyclone-queue/cyclone/luascripts"
+)
+
+// atMaxmemory runs f on real servers whose memory is used up, with everyState
+// stored. Scripts run as they are.
+func atMaxmemory(t *testing.T, f func(l *lab)) {
+	t.Helper()
+	testserver.EachReal(t, func(t *testing.T, s *testserver.RealServer) {
+		t.Parallel()
+		l := newLab(t, s.Server)
+		everyState(l)
+		l.enqueue(item("9", due("+5000"), unique("R", 0, existing)))
+		l.open("c.9")
+		l.bare = true
+		l.put(l.rdb.ConfigSet(ctx, "maxmemory", "1"))
+		if err := l.rdb.Set(ctx, l.key("more"), "x", 0).Err(); !redis.HasErrorPrefix(err, "OOM") {
+			l.Fatalf("a plain write is answered %v", err)
+		}
+		f(l)
+	})
+}
+
+// TestMaxmemoryRefusesEnqueue in each of its forms, with nothing written.
+func TestMaxmemoryRefusesEnqueue(t *testing.T) {
+	t.Parallel()
+	atMaxmemory(t, func(l *lab) {
+		before := l.dump()
+		group := l.enqueueInput()
+		group.Groups = []luascripts.EnqueueGroup{plain("20")}
+		block := l.enqueueInput()
+		block.Block = 10
+		taken := l.enqueueInput(item("1"))
+		large := l.enqueueInput(item("20"))
+		large.MaxBytes = 1
+		for name, in := range map[string]*luascripts.EnqueueInput{
+			"group": group, "block": block, "taken id": taken, "large body": large,
+			"item":     l.enqueueInput(item("20")),
+			"delayed":  l.enqueueInput(item("20", due("+5"))),
+			"unique":   l.enqueueInput(item("20", unique("N", 5, existing))),
+			"conflict": l.enqueueInput(item("20", unique("U", 0, existing))),
+			"replace":  l.enqueueInput(item("20", due("+5"), unique("U", 0, replace))),
+		} {
+			call := l.enqueueCall(in)
+			l.session.Seq-- // it was never applied
+			if reply, err := l.try(luascripts.Enqueue, call, ""); !redis.HasErrorPrefix(err, "OOM") {
+				l.Fatalf("%s: answered %v, %v", name, reply, err)
+			}
+			l.equal(l.dump(), before)
+		}
+	})
+}
+
+// TestMaxmemoryDrains: every other script does all of its work, claims and
+// failures included, until there is room again.
+func TestMaxmemoryDrains(t *testing.T) {
+	t.Parallel()
+	atMaxmemory(t, func(l *lab) {
+		l.open("d.1", "c.1")
+		l.equal(l.content("sess")[len(l.content("sess"))-2], "d.1=0_")
+		l.equal(l.extend(3, "3:t1"), lost())
+		info := new(luascripts.Call)
+		luascripts.ExtendCall(info, *named[luascripts.ExtendKeys](l, ""), 1, "w", []byte("info"), nil)
+		l.ok(luascripts.Extend, info)
+		held := func() []string {
+			l.Helper()
+			m := l.claim(5)
+			l.equal(len(m), 1)
+			return m
+		}
+		settle := func(op luascripts.Op, members ...string) {
+			l.Helper()
+			l.equal(l.settle(op, members...).Lost, lost())
+		}
+		settle(luascripts.OpRelease, held()...)
+		settle(luascripts.OpPutBack, held()...)
+		l.equal(l.reschedule("2", "1800000009000"), "scheduled")
+		l.equal(l.reschedule("2", ""), "scheduled")
+		l.equal(l.reschedule("99", ""), "absent")
+		in := wanting(settling(l.turnInput(), luascripts.OpDiscard, "3:t1"), 5)
+		in.WaitMS = 3000
+		second := members(l.turn(in), in.Token)
+		l.equal(len(second), 1)
+		l.equal(l.revive("3", "99"), []string{"revived", "absent"})
+		settle(luascripts.OpRetry, held()...)
+		settle(luascripts.OpKeep, second...)
+		l.equal(l.pause(true), false)
+		l.equal(l.pause(true), true)
+		l.equal(l.pause(false), true)
+		l.equal(l.cancel("1", "99"), []string{"scheduled", "absent"})
+		l.equal(l.delete("4", "99"), []string{"retrying", "absent"})
+		l.equal(l.purge("snoozed:q", false, 5), [2]int{1, 1})
+		l.clamp(1, 5)
+		l.tidy(5)
+		l.equal(l.trim("completed:q", 0, 0, 5), 2)
+		l.equal(l.trim("discarded:q", 0, 0, 5), 1)
+		l.equal(l.step("3").State, "retrying")
+		l.equal(l.content("steps"), []string{"1=b1", "3=r3", "8=b8", "9=b9"})
+	})
+}
+
+// TestMaxmemoryFirstWrites: as TestStaticFirstWrite, seen from the server.
+func TestMaxmemoryFirstWrites(t *testing.T) {
+	t.Parallel()
+	for _, c := range sessionCases {
+		t.Run(c.script.Name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(l *lab) {
+				call := c.prepare(l)
+				l.trace(c.script, call, l.messages+":commands")
+				names := l.rdb.LRange(ctx, l.messages+":commands", 0, -1).Val()
+				for _, name := range names {
+					if !commands[name].writes {
+						continue
+					}
+					if commands[name].needsMemory != (c.script == luascripts.Enqueue) {
+						l.Fatalf("%s comes first of %v", name, names)
+					}
+					return
+				}
+				l.Fatalf("no write in %v", names)
+			})
+		})
+	}
+}
