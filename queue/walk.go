@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/wire"
 )
 
 // errCursor is returned for a cursor that no page has had.
@@ -210,7 +211,7 @@ func parseCursor(text string) (place, position, error) {
 	if err == nil {
 		err = json.Unmarshal(raw, &c)
 	}
-	if err != nil || c.At.Offset < 0 || c.At.Offset > maxStoredInt || checkQueueState(c.Place.Queue, c.Place.State) != nil {
+	if err != nil || c.At.Offset < 0 || c.At.Offset > maxStoredInt || !wire.ValidName(c.Place.Queue) || !slices.Contains(visited, c.Place.State) {
 		return place{}, position{}, errCursor
 	}
 	return c.Place, c.At, nil
