@@ -35,7 +35,8 @@ func readHeader(t *testing.T, name string) (h header, body string) {
 	if !ok {
 		t.Fatalf("%s.lua does not begin with `-- %s: purpose`", name, name)
 	}
-	h.purpose, _, _ = strings.Cut(purpose, "\n")
+	purpose, _, _ = strings.Cut(purpose, "\n-- KEYS")
+	h.purpose = strings.ReplaceAll(purpose, "\n-- ", " ")
 	var order []string
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
