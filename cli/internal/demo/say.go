@@ -1,0 +1,67 @@
+package demo
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/cli/internal/terminal"
+)
+
+// said is an event worth a line.
+type said struct {
+	at     time.Duration
+	verb   string
+	colour terminal.Colour
+	what   string // kind and run
+	text   string
+}
+
+// say returns a line about an event, or false for one of the many that are not
+// worth it: what is enqueued, claimed, and completed at once.
+func say(start time.Time, e cyclone.StepEvent, before step) (said, bool) {
+	s := said{at: e.At.Sub(start), verb: string(e.Type), what: fmt.Sprintf("%s %v", e.Kind, e.RunID)}
+	errorText := terminal.Clean(e.Error)
+	switch e.Type {
+	case cyclone.EventCompleted:
+		switch {
+		case before.retried:
+			s.text = "after the operator's retry"
+		case before.lost:
+			s.text = fmt.Sprintf("on another worker, still attempt %d", e.Attempt)
+		case before.failures > 0:
+			s.text = fmt.Sprintf("at attempt %d", e.Attempt)
+		default:
+			return said{}, false
+		}
+		s.colour = terminal.Good
+	case cyclone.EventFailed:
+		s.colour = terminal.Warn
+		s.text = fmt.Sprintf("attempt %d: %s", e.Attempt, errorText)
+		if e.State == cyclone.StepExhausted {
+			s.verb, s.colour, s.text = "discarded", terminal.Bad, errorText
+		} else if wait := e.DueAt.Sub(e.At); wait > 0 {
+			s.text += "; again in " + terminal.Duration(wait)
+		}
+	case cyclone.EventSnoozed:
+		s.colour = terminal.Wait
+		s.text = "over the API's limit"
+		if wait := e.DueAt.Sub(e.At); wait > 0 {
+			s.text += "; again in " + terminal.Duration(wait)
+		}
+	case cyclone.EventDiscarded:
+		s.colour, s.text = terminal.Bad, errorText
+	case cyclone.EventLost:
+		s.colour, s.text = terminal.Bad, "its worker is gone; back in the queue"
+	case cyclone.EventReleased:
+		s.colour, s.text = terminal.Wait, "its worker stops and gives it back"
+	case cyclone.EventRetried:
+		s.colour, s.text = terminal.Accent, "opened again by the operator"
+	default:
+		return said{}, false
+	}
+	return s, true
+}
+
+// clock is how long the demo has run, as it stands before each line.
+func clock(d time.Duration) string { return fmt.Sprintf("%6.1fs", max(d, 0).Seconds()) }
