@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"path"
 	"sort"
 	"strings"
@@ -30,19 +31,23 @@ type Script struct {
 var registry = map[string]*Script{}
 
 func load(name string) *Script {
-	source, err := expand(name + ".lua")
-	if err != nil {
-		panic(err) // The files are part of the program: a test loads each one.
-	}
-	sum := sha1.Sum([]byte(source)) //nolint:gosec // see above
-	s := &Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
+	s := read(files, name)
 	registry[name] = s
 	return s
 }
 
+func read(from fs.FS, name string) *Script {
+	source, err := expand(from, name+".lua")
+	if err != nil {
+		panic(err) // The files are part of the program: a test loads each one.
+	}
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // see above
+	return &Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
+}
+
 // expand returns a file with each `--@include x` line replaced by lib/x.lua.
-func expand(file string) (string, error) {
-	text, err := files.ReadFile(file)
+func expand(from fs.FS, file string) (string, error) {
+	text, err := fs.ReadFile(from, file)
 	if err != nil {
 		return "", fmt.Errorf("luascripts: %w", err)
 	}
@@ -53,7 +58,7 @@ func expand(file string) (string, error) {
 			b.WriteString(line)
 			continue
 		}
-		part, err := files.ReadFile(path.Join("lib", strings.TrimSpace(name)+".lua"))
+		part, err := fs.ReadFile(from, path.Join("lib", strings.TrimSpace(name)+".lua"))
 		if err != nil {
 			return "", fmt.Errorf("luascripts: %s: %w", file, err)
 		}
