@@ -44,6 +44,8 @@ func newLab(t *testing.T, s testserver.Server, cfg Config, opts ...cyclone.Clien
 	l := &lab{T: t, ctx: ctx, server: s}
 	cfg.Prefix = s.Prefix
 	l.client = l.open(cfg, opts...)
+	_, err := l.client.join(l.ctx)
+	l.ok(err)
 	l.store = NewStore(l.client, "w1")
 	return l
 }

@@ -70,16 +70,25 @@ func Snooze(c *Claimed, attempt int, worker string, delay time.Duration, at time
 }
 
 // GiveBack returns a step that has not started to the head of its queue.
-func GiveBack(c *Claimed) Settlement { return Settlement{Claim: c, op: luascripts.OpGiveBack} }
+func GiveBack(c *Claimed) Settlement { return unsettled(c, luascripts.OpGiveBack, 0) }
 
 // Release returns a step whose attempt was interrupted by a shutdown. No attempt
 // is counted.
-func Release(c *Claimed) Settlement { return Settlement{Claim: c, op: luascripts.OpRelease} }
+func Release(c *Claimed) Settlement { return unsettled(c, luascripts.OpRelease, 0) }
 
 // PutBack makes the step wait without counting anything, because this worker
 // cannot run it: an unknown kind, a newer envelope.
 func PutBack(c *Claimed, delay time.Duration) Settlement {
-	return Settlement{Claim: c, Delay: delay, op: luascripts.OpPutBack}
+	return unsettled(c, luascripts.OpPutBack, delay)
+}
+
+// unsettled ends a claim whose attempt will start again under the same ordinal.
+func unsettled(c *Claimed, op luascripts.Op, delay time.Duration) Settlement {
+	s := Settlement{Claim: c, Delay: delay, op: op}
+	if c.Envelope != nil {
+		s.Attempt = c.Envelope.Failures + 1
+	}
+	return s
 }
 
 // failed rewrites the envelope, which the lease's holder alone may do.
