@@ -10,4 +10,3 @@ var errPending = errors.New("queue: not written yet")
 func (c *Client) Audit(ctx context.Context, o AuditOptions) (AuditReport, error) {
 	return AuditReport{}, errPending
 }
-func (c *Client) Health(ctx context.Context) (Health, error) { return Health{}, errPending }
