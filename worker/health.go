@@ -16,6 +16,8 @@ type Health struct {
 	Err error
 	// Stuck is the number of handlers that go on although their context has ended.
 	Stuck int
+	// Stopping tells that Run's context is done: the worker claims nothing more.
+	Stopping bool
 }
 
 // health is guarded by the worker's mutex.
@@ -34,7 +36,7 @@ func (h *health) answered(now time.Time) {
 func (w *Worker) Health() Health {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	h := Health{Running: w.attempts.n, Free: w.free, LastReply: w.health.lastReply, Err: w.health.err}
+	h := Health{Running: w.attempts.n, Free: w.free, LastReply: w.health.lastReply, Err: w.health.err, Stopping: w.stopping}
 	for a := w.attempts.first; a != nil; a = a.next {
 		if a.started && !a.doomed.IsZero() && time.Since(a.doomed) > stuckAfter {
 			h.Stuck++
