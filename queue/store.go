@@ -231,7 +231,9 @@ func (t *turn) group() {
 	groups := make([]luascripts.TurnGroup, 0, 4)
 	results := make([][]any, 0, 4) // of OpKeep, which go behind the times
 	order := make([][]int, 0, 4)
-	for i := range t.req.Settle {
+	// Backwards: what is given back goes to the head of its queue one by one, and
+	// the first claimed must stand first again.
+	for i := len(t.req.Settle) - 1; i >= 0; i-- {
 		st := &t.req.Settle[i]
 		q := t.queue(st.Claim.Queue)
 		g := 0

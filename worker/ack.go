@@ -21,8 +21,7 @@ type ack struct {
 	ok      chan bool
 }
 
-// confirm returns whether the handler may be entered; if not, the attempt is
-// over and its slot is free.
+// confirm returns whether the handler may be entered.
 func (k *acker) confirm(a *attempt) bool {
 	w := k.worker
 	entry := &ack{attempt: a, ok: make(chan bool, 1)}
@@ -57,19 +56,11 @@ func (k *acker) send(ctx context.Context) {
 		gone, err := w.extendUntil(ctx, held, batch)
 		w.mu.Lock()
 		for i, entry := range batch {
-			a := entry.attempt
-			lost := gone[i] != nil || err != nil
-			if !lost {
-				a.marked, a.leaseUntil = true, sent.Add(w.cfg.Lease)
+			ok := gone[i] == nil && err == nil && !entry.attempt.done
+			if ok {
+				entry.attempt.started, entry.attempt.leaseUntil = true, sent.Add(w.cfg.Lease)
 			}
-			if lost && !a.done {
-				// Redis gets a settlement all the same: it disposes of a cancelled step.
-				a.done = true
-				w.attempts.remove(a)
-				w.finish(a.part, a.claim.Queue, queue.GiveBack(a.claim))
-				w.turnable.Signal()
-			}
-			entry.ok <- !lost && !a.done
+			entry.ok <- ok
 		}
 		w.mu.Unlock()
 	}

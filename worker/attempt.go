@@ -19,17 +19,17 @@ type attempt struct {
 	worker *Worker
 	part   *partition
 	claim  *queue.Claimed
-	def    *wire.Definition // nil for an unknown kind
-	now    time.Time        // Redis' time of the claim
-	began  time.Time        // local time of the claim
+	kind   *kind     // nil for an unknown one
+	now    time.Time // Redis' time of the claim
+	began  time.Time // local time of the claim
 
-	ordinal, limit int
+	terms
+	ordinal int
 
 	// Guarded by the worker's mutex.
 	prev, next *attempt
 	leaseUntil time.Time
 	started    bool      // the handler has been entered
-	marked     bool      // Redis knows that it has started
 	done       bool      // settled: what comes later is dropped
 	doomed     time.Time // when its context was cancelled
 	reported   bool      // as stuck
@@ -38,17 +38,17 @@ type attempt struct {
 var _ cyclone.Context = (*attempt)(nil)
 
 // newAttempt makes an attempt of a claim. The mutex is held.
-func (w *Worker) newAttempt(ctx context.Context, p *partition, c *queue.Claimed, reply *queue.TurnReply) *attempt {
-	a := &attempt{worker: w, part: p, claim: c, now: reply.Now, began: time.Now(), leaseUntil: reply.LeaseUntil}
+func (w *Worker) newAttempt(ctx context.Context, p *partition, c *queue.Claimed, reply *queue.TurnReply, now time.Time) *attempt {
+	a := &attempt{worker: w, part: p, claim: c, now: reply.Now, began: now, leaseUntil: reply.LeaseUntil}
 	a.Context, a.cancel = context.WithCancelCause(ctx)
 	if c.Envelope != nil {
-		a.def = w.kinds[c.Envelope.Kind]
+		a.kind = w.kinds[c.Envelope.Kind]
 	}
 	return a
 }
 
 func (a *attempt) Attempt() int         { return a.ordinal }
-func (a *attempt) MaxAttempts() int     { return a.limit }
+func (a *attempt) MaxAttempts() int     { return a.rule.MaxAttempts }
 func (a *attempt) RunID() cyclone.RunID { return a.claim.ID }
 func (a *attempt) Node() string         { return a.claim.Envelope.Node }
 func (a *attempt) Queue() string        { return a.claim.Queue }

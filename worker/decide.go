@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
-	"github.com/cyclone-queue/cyclone/internal/wire"
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/retry"
 )
@@ -20,19 +19,16 @@ const (
 	unknownSpread = 10 * time.Second
 )
 
-// rule is the retry rule that applies to the step.
-func (a *attempt) rule() retry.Rule {
-	cfg := &a.worker.cfg
-	standard, jitter := cfg.Retry, retry.DefaultJitter
-	if a.def.Class == wire.ClassTask {
-		standard, jitter = cfg.taskPolicy, cfg.jitter
+// setTerms fixes the settings that apply to this attempt.
+func (a *attempt) setTerms() {
+	a.terms = a.kind.plain
+	if a.claim.Envelope.Set != 0 {
+		a.terms = a.kind.terms(a.claim.Envelope.Options(), a.worker.cfg.Timeout)
 	}
-	given := a.claim.Envelope.Options()
-	rule := a.def.Rule(&given, standard, jitter)
 	if limit := a.claim.Counters.Limit; limit > 0 {
-		rule.MaxAttempts = limit
+		a.rule.MaxAttempts = limit
 	}
-	return rule
+	a.ordinal = a.claim.Envelope.Failures + 1
 }
 
 // verdict settles a claim that does not reach a handler: it cannot be read, its
@@ -45,30 +41,29 @@ func (a *attempt) verdict() (s queue.Settlement, ok bool) {
 		return queue.PutBack(c, unknownDelay+rand.N(unknownSpread)), true
 	case c.Err != nil:
 		return a.discard(retry.CodeDecode, c.Err.Error(), 0), true
-	case a.def == nil:
+	case a.kind == nil:
 		a.worker.unknown(env.Kind)
 		return queue.PutBack(c, unknownDelay+rand.N(unknownSpread)), true
 	}
-	rule := a.rule()
-	a.ordinal, a.limit = env.Failures+1, rule.MaxAttempts
+	a.setTerms()
 	if env.ExpiresMs > 0 && a.now.UnixMilli() >= env.ExpiresMs && env.Failures == 0 {
 		return a.discard(retry.CodeExpired, "it did not start before its expiry", 0), true
 	}
 	k := c.Counters
-	if lost := k.LostStarted - env.LostSeen; a.def.CountsLost() && lost > 0 {
-		return a.countLost(rule, lost), true
+	if lost := k.LostStarted - env.LostSeen; a.kind.countsLost && lost > 0 {
+		return a.countLost(lost), true
 	}
-	if lost := k.LostStarted + k.LostUnstarted - k.Forgiven; lost >= a.def.MaxLost() {
+	if lost := k.LostStarted + k.LostUnstarted - k.Forgiven; lost >= a.kind.maxLost {
 		return a.discard(retry.CodeAttemptLost, fmt.Sprintf("%d workers that held it were lost", lost), 0), true
 	}
 	return s, false
 }
 
 // countLost treats lost attempts like failed ones, as tasks ask for.
-func (a *attempt) countLost(rule retry.Rule, lost int) queue.Settlement {
+func (a *attempt) countLost(lost int) queue.Settlement {
 	ordinal := a.claim.Envelope.Failures + lost
 	text := fmt.Sprintf("attempt %d was lost with its worker", ordinal)
-	d := retry.Decide(rule, ordinal, errors.New(text), rand.Float64())
+	d := retry.Decide(a.rule, ordinal, errors.New(text), rand.Float64())
 	a.ordinal = ordinal
 	if d.Outcome != retry.OutcomeRetry {
 		return a.discard(retry.CodeAttemptLost, text, lost)
@@ -103,9 +98,9 @@ func (a *attempt) decide(ctx cyclone.Context, out any, err error, stack string) 
 		// Redis refuses this and tidies up.
 		return queue.Release(a.claim)
 	}
-	d := retry.Decide(a.rule(), a.ordinal, err, rand.Float64())
+	d := retry.Decide(a.rule, a.ordinal, err, rand.Float64())
 	if d.Fault != nil {
-		a.worker.cfg.Logger.Error("cyclone: backoff function failed; the default delays apply", "kind", a.def.Name, "error", d.Fault)
+		a.worker.cfg.Logger.Error("cyclone: backoff function failed; the default delays apply", "kind", a.kind.Name, "error", d.Fault)
 	}
 	if d.Code == retry.CodeError && context.Cause(ctx) == errTimeout {
 		d.Code = retry.CodeTimeout
@@ -125,17 +120,8 @@ func (a *attempt) decide(ctx cyclone.Context, out any, err error, stack string) 
 // complete encodes the output, if there is one to keep. An output that cannot be
 // encoded is a failure that another attempt would not mend.
 func (a *attempt) complete(out any) queue.Settlement {
-	given := a.claim.Envelope.Options()
-	keep := a.def.Class.Retention()
-	switch {
-	case given.Set.Has(wire.FieldRetention):
-		keep = given.Retention
-	case a.def.Options.Set.Has(wire.FieldRetention):
-		keep = a.def.Options.Retention
-	}
-	at := a.now.Add(time.Since(a.began))
-	if keep <= 0 {
-		return queue.Complete(a.claim, a.ordinal, 0, nil, 0, at)
+	if a.keep <= 0 {
+		return queue.Complete(a.claim, a.ordinal, 0, nil, 0, a.now)
 	}
 	codec, payload, err := a.worker.client.Encode(out)
 	if err != nil {
@@ -144,7 +130,7 @@ func (a *attempt) complete(out any) queue.Settlement {
 		a.report(a, f, err, true, 0)
 		return queue.Discard(a.claim, f)
 	}
-	return queue.Complete(a.claim, a.ordinal, codec, payload, keep, at)
+	return queue.Complete(a.claim, a.ordinal, codec, payload, a.keep, a.now.Add(time.Since(a.began)))
 }
 
 // report calls the user's hook; it must not take the worker down with it.

@@ -5,54 +5,29 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"github.com/cyclone-queue/cyclone"
-	"github.com/cyclone-queue/cyclone/internal/wire"
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/retry"
 )
 
 // run takes a claim to its settlement.
-func (a *attempt) run() {
-	defer a.worker.handlers.Done()
-	settlement, ok := a.verdict()
-	if !ok {
-		if a.def.CountsLost() && !a.worker.acks.confirm(a) {
-			return // the lease is gone: somebody else has it, or nobody should
-		}
-		settlement = a.execute()
+func (a *attempt) run() queue.Settlement {
+	if s, ok := a.verdict(); ok {
+		return s
 	}
-	a.settle(settlement)
-}
-
-// settle queues the settlement, unless the worker has given the claim up, and
-// frees the slot.
-func (a *attempt) settle(s queue.Settlement) {
-	w := a.worker
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	a.cancel(nil)
-	if a.done {
-		return
+	if a.kind.countsLost && !a.worker.acks.confirm(a) {
+		// The lease is gone or the step cancelled: Redis refuses this and tidies up.
+		return queue.GiveBack(a.claim)
 	}
-	a.done = true
-	w.attempts.remove(a)
-	w.finish(a.part, a.claim.Queue, s)
-	if w.worth(a.part) {
-		w.turnable.Signal()
-	}
+	return a.execute()
 }
 
 // execute runs the handler and decides.
 func (a *attempt) execute() queue.Settlement {
-	w := a.worker
-	w.mu.Lock()
-	a.started = true
-	w.mu.Unlock()
 	var ctx cyclone.Context = a
-	if d := a.timeout(); d > 0 {
-		limited, cancel := context.WithTimeoutCause(a, d, errTimeout)
+	if a.timeout > 0 {
+		limited, cancel := context.WithTimeoutCause(a, a.timeout, errTimeout)
 		defer cancel()
 		ctx, _ = cyclone.FromContext(limited)
 	}
@@ -63,23 +38,12 @@ func (a *attempt) execute() queue.Settlement {
 // errTimeout is the cause of a context whose attempt ran too long.
 var errTimeout = errors.New("attempt timed out")
 
-// timeout returns the limit that applies: enqueue, definition, worker.
-func (a *attempt) timeout() time.Duration {
-	given := a.claim.Envelope.Options()
-	switch {
-	case given.Set.Has(wire.FieldTimeout):
-		return given.Timeout
-	case a.def.Options.Set.Has(wire.FieldTimeout):
-		return a.def.Options.Timeout
-	}
-	return a.worker.cfg.Timeout
-}
-
-// errPanic and errGoexit are failures without an error of the handler.
+// errGoexit is a failure without an error of the handler.
 var errGoexit = errors.New("handler called runtime.Goexit")
 
 // invoke calls middleware and handler. A panic, and a call of runtime.Goexit,
-// become failures; the latter ends this goroutine, so it settles on the way out.
+// become failures; the latter ends this goroutine, so it settles on the way out
+// and leaves the rest to another one.
 func (a *attempt) invoke(ctx cyclone.Context) (out any, err error, stack string) {
 	returned := false
 	defer func() {
@@ -91,11 +55,15 @@ func (a *attempt) invoke(ctx cyclone.Context) (out any, err error, stack string)
 			return
 		}
 		// Goexit: nothing returns to run any more.
-		a.settle(a.decide(ctx, nil, retry.WithMark(errGoexit, retry.Mark{Outcome: retry.OutcomeRetry, Code: retry.CodePanic}), ""))
+		s := a.decide(ctx, nil, retry.WithMark(errGoexit, retry.Mark{Outcome: retry.OutcomeRetry, Code: retry.CodePanic}), "")
+		a.worker.mu.Lock()
+		defer a.worker.mu.Unlock()
+		a.settle(s)
+		a.worker.spawn()
 	}()
 	call := func(inner context.Context) error {
 		var err error
-		out, err = a.def.Invoke(inner, a.decode)
+		out, err = a.kind.Invoke(inner, a.decode)
 		return err
 	}
 	err = chain(a.worker.cfg.Middleware, ctx, call)

@@ -68,7 +68,6 @@ func (w *Worker) renew(ctx context.Context) {
 			continue
 		}
 		a.leaseUntil = sent.Add(w.cfg.Lease)
-		a.marked = a.marked || held[i].Started
 	}
 }
 
@@ -95,7 +94,7 @@ const shownAttempts = 100
 // describe returns what the CLI shows of this worker. The mutex is held.
 func (w *Worker) describe() []byte {
 	host, _ := os.Hostname()
-	info := queue.WorkerInfo{Host: host, PID: os.Getpid(), Started: w.health.started, Concurrency: w.cfg.Concurrency, Busy: w.attempts.n, Stopping: w.stopping}
+	info := queue.WorkerInfo{Host: host, PID: os.Getpid(), Started: w.health.started, Concurrency: w.cfg.Concurrency, Lease: w.cfg.Lease, Busy: w.attempts.n, Stopping: w.stopping}
 	for _, q := range w.cfg.Queues {
 		info.Queues = append(info.Queues, q.Name)
 	}

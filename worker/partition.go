@@ -13,6 +13,7 @@ type partition struct {
 	number int
 
 	settle []queue.Settlement // to be sent
+	spare  []queue.Settlement // memory for the next ones
 	look   bool               // there may be work
 	woken  bool               // a wake-up was received: it must be used or passed on
 	flight int                // turns under way
@@ -22,6 +23,28 @@ type partition struct {
 	timer  *time.Timer        // when to look again
 	pause  time.Duration      // after a failed turn
 	until  time.Time          // no turn before
+}
+
+// takeSettlements removes up to n settlements for a turn. The mutex is held.
+func (p *partition) takeSettlements(n int) []queue.Settlement {
+	taken := p.settle
+	if len(taken) > n {
+		taken = taken[:n:n]
+		p.settle = append(p.spare, p.settle[n:]...)
+	} else {
+		p.settle = p.spare
+	}
+	p.spare = nil
+	return taken
+}
+
+// recycle takes the memory of settlements back that a turn has stored. The mutex
+// is held.
+func (p *partition) recycle(stored []queue.Settlement) {
+	clear(stored)
+	if p.spare == nil {
+		p.spare = stored[:0]
+	}
 }
 
 // lookIn makes the partition worth a turn after d. The mutex is held.

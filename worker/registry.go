@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/cyclone-queue/cyclone"
-	"github.com/cyclone-queue/cyclone/internal/wire"
 )
 
 // TaskHandler is what cyclone.HandlerFunc returns, of any types.
@@ -21,14 +20,15 @@ func (w *Worker) Register(defs ...cyclone.Definition) {
 		if def.Invoke == nil {
 			panic(fmt.Errorf("worker: Register %q: it is only declared: give it a handler with Handle", def.Name))
 		}
-		w.register(def.Name, def)
+		k := w.newKind(def)
+		w.register(def.Name, k)
 		for _, alias := range def.Aliases {
-			w.register(alias, def)
+			w.register(alias, k)
 		}
 	}
 }
 
-func (w *Worker) register(name string, def *wire.Definition) {
+func (w *Worker) register(name string, k *kind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.running {
@@ -37,7 +37,7 @@ func (w *Worker) register(name string, def *wire.Definition) {
 	if _, taken := w.kinds[name]; taken {
 		panic(fmt.Errorf("worker: Register %q: the name is taken", name))
 	}
-	w.kinds[name] = def
+	w.kinds[name] = k
 }
 
 // NewTask defines a task with the given name and registers it. It panics when

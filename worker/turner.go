@@ -2,8 +2,10 @@ package worker
 
 import (
 	"context"
+	"runtime"
 	"time"
 
+	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/queue"
 )
 
@@ -54,10 +56,22 @@ func (w *Worker) next() *exchange {
 			p := w.parts[w.nextPart]
 			w.nextPart = (w.nextPart + 1) % len(w.parts)
 			if w.worth(p) {
+				w.gather(p)
 				return w.prepare(p)
 			}
 		}
 		w.turnable.Wait()
+	}
+}
+
+// gather lets attempts that are about to return do so, as long as each pause
+// brings results: they travel together. The mutex is held.
+func (w *Worker) gather(p *partition) {
+	for seen := -1; len(p.settle) > seen && len(p.settle) < side && w.attempts.n > 0; {
+		seen = len(p.settle)
+		w.mu.Unlock()
+		runtime.Gosched()
+		w.mu.Lock()
 	}
 }
 
@@ -77,12 +91,8 @@ func (w *Worker) worth(p *partition) bool {
 // prepare takes results and free slots for a turn. The mutex is held.
 func (w *Worker) prepare(p *partition) *exchange {
 	x := &exchange{part: p}
-	n := min(len(p.settle), side)
 	x.req.Partition, x.req.Lease = p.number, w.cfg.Lease
-	x.req.Settle = append([]queue.Settlement(nil), p.settle[:n]...)
-	rest := copy(p.settle, p.settle[n:])
-	clear(p.settle[rest:])
-	p.settle = p.settle[:rest]
+	x.req.Settle = p.takeSettlements(side)
 	if !w.stopping {
 		x.slots = min(w.free, side)
 		w.free -= x.slots
@@ -135,12 +145,16 @@ func (w *Worker) failed(x *exchange, err error) {
 // take brings the reply in: attempts for what was claimed, and the time of the
 // next look.
 func (w *Worker) take(ctx context.Context, x *exchange, reply *queue.TurnReply) {
-	started := make([]*attempt, 0, len(reply.Claimed))
+	now := time.Now()
+	var refused []refusal
+	for i, err := range reply.Lost {
+		refused = append(refused, refusal{x.req.Settle[i].Claim.ID, err})
+	}
 	w.mu.Lock()
 	w.unreserve(x, len(reply.Claimed))
 	p := x.part
 	p.pause, p.until = 0, time.Time{}
-	w.health.answered(time.Now())
+	w.health.answered(now)
 	for i := range reply.Claimed {
 		c := &reply.Claimed[i]
 		w.inQueue[c.Queue]++
@@ -148,20 +162,24 @@ func (w *Worker) take(ctx context.Context, x *exchange, reply *queue.TurnReply) 
 			w.finish(p, c.Queue, queue.GiveBack(c))
 			continue
 		}
-		a := w.newAttempt(ctx, p, c, reply)
+		a := w.newAttempt(ctx, p, c, reply, now)
 		w.attempts.add(a)
-		started = append(started, a)
+		w.runnable = append(w.runnable, a)
 	}
-	w.handlers.Add(len(started))
+	w.spawn()
 	w.schedule(x, reply)
+	p.recycle(x.req.Settle)
 	w.turnable.Broadcast()
 	w.mu.Unlock()
-	for _, a := range started {
-		go a.run()
+	for _, l := range refused {
+		w.cfg.Logger.Warn("cyclone: settlement refused", "run", l.run, "error", l.cause)
 	}
-	for i, err := range reply.Lost {
-		w.cfg.Logger.Warn("cyclone: settlement refused", "run", x.req.Settle[i].Claim.ID, "error", err)
-	}
+}
+
+// refusal is a settlement that did not count.
+type refusal struct {
+	run   cyclone.RunID
+	cause error
 }
 
 // schedule decides when to look again. The mutex is held.

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cyclone-queue/cyclone/internal/wire"
 	"github.com/cyclone-queue/cyclone/queue"
 )
 
@@ -26,7 +25,7 @@ type Worker struct {
 	store  *queue.Store
 	cfg    Config
 	id     string
-	kinds  map[string]*wire.Definition
+	kinds  map[string]*kind
 
 	mu       sync.Mutex
 	turnable *sync.Cond // a turner may have something to do
@@ -38,11 +37,12 @@ type Worker struct {
 	parts    []*partition
 	nextPart int
 	attempts attemptList
+	runnable []*attempt // claimed, and not begun
+	spawning bool       // a goroutine for them is about to run
 	turns    uint64
 	health   health
 	acks     acker
 	wg       sync.WaitGroup // turners
-	handlers sync.WaitGroup // attempts
 }
 
 // New returns a worker on the client, which stays the caller's to close. The
@@ -57,7 +57,7 @@ func New(client *queue.Client, cfg Config) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{
-		client: client, cfg: cfg, id: newID(), kinds: make(map[string]*wire.Definition),
+		client: client, cfg: cfg, id: newID(), kinds: make(map[string]*kind),
 		free: cfg.Concurrency, inQueue: make(map[string]int, len(cfg.Queues)),
 	}
 	w.store = queue.NewStore(client, w.id)
