@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/conformance/lab"
 	"github.com/cyclone-queue/cyclone/luascripts"
@@ -258,29 +256,7 @@ func TestSpec_R14_UnstartedAttemptIsGivenBackUncounted(t *testing.T) {
 	})
 }
 
-// breaker is a hook that fails the calls of one script while it is on.
-type breaker struct {
-	on   atomic.Bool
-	hits atomic.Int64
-	sha  string
-}
-
 var errBroken = errors.New("conformance: broken on purpose")
-
-func (b *breaker) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (b *breaker) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if args := cmd.Args(); b.on.Load() && len(args) > 1 && args[1] == b.sha {
-			b.hits.Add(1)
-			cmd.SetErr(errBroken)
-			return errBroken
-		}
-		return next(ctx, cmd)
-	}
-}
-func (b *breaker) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
 
 // A task whose start cannot be acknowledged never enters its handler.
 func TestSpec_R14_HandlerIsNotEnteredBeforeItsStartIsKnown(t *testing.T) {
@@ -292,16 +268,22 @@ func TestSpec_R14_HandlerIsNotEnteredBeforeItsStartIsKnown(t *testing.T) {
 		}), cyclone.WithMaxAttempts(1))
 		w := l.Prepare(worker.Config{Concurrency: 1})
 		w.Register(task)
-		b := &breaker{sha: luascripts.Extend.SHA}
-		w.Redis.AddHook(b)
-		b.on.Store(true)
+		var broken atomic.Bool
+		tap := &lab.Tap{Script: luascripts.Extend, Before: func() error {
+			if broken.Load() {
+				return errBroken
+			}
+			return nil
+		}}
+		broken.Store(true)
+		w.Redis.AddHook(tap)
 		w.Go()
 		id := lab.EnqueueTask(l, task, "")
 		l.Pass(time.Minute)
-		if n := len(v.All()); n != 0 || b.hits.Load() == 0 {
-			l.Errorf("%d executions and %d failed acknowledgements, want none and some", n, b.hits.Load())
+		if n := len(v.All()); n != 0 || tap.Calls() == 0 {
+			l.Errorf("%d executions and %d failed acknowledgements, want none and some", n, tap.Calls())
 		}
-		b.on.Store(false)
+		broken.Store(false)
 		l.Pass(time.Minute)
 		s := l.Step(id)
 		if got := v.Attempts(); !slices.Equal(got, []int{1}) || s.State != cyclone.StepCompleted || s.Failures != 0 {

@@ -4,9 +4,19 @@
 package conformance_test
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/cyclone-queue/cyclone/internal/testserver"
 )
 
-func TestMain(m *testing.M) { testserver.Run(m) }
+// together is how many tests run at once: most of them wait for a lease to end.
+const together = "12"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.parallel").Value.String() == flag.Lookup("test.parallel").DefValue {
+		_ = flag.Set("test.parallel", together)
+	}
+	testserver.Run(m)
+}

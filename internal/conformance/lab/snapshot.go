@@ -95,6 +95,12 @@ func (l *Lab) Leftovers() []string {
 	return left
 }
 
+// Has reports whether any partition has the key with this name.
+func (l *Lab) Has(name string) bool {
+	l.Helper()
+	return slices.ContainsFunc(l.Keys(), func(key string) bool { return l.name(key) == name })
+}
+
 // name returns a key without prefix and partition.
 func (l *Lab) name(key string) string {
 	rest := strings.TrimPrefix(key, l.Prefix+":")
