@@ -61,6 +61,16 @@ func (p *partition) lookNow() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p.suspect()
+	w.poke()
+}
+
+// poke wakes a turner. While the worker stops, others wait beside the turners, and
+// all are woken. The mutex is held.
+func (w *Worker) poke() {
+	if w.stopping {
+		w.turnable.Broadcast()
+		return
+	}
 	w.turnable.Signal()
 }
 

@@ -99,7 +99,12 @@ func (w *Worker) abandon() int {
 
 // flush sends what is left to settle and leaves all lines.
 func (w *Worker) flush(hard context.Context, end context.CancelFunc) {
-	stop := time.AfterFunc(lastFlush, end)
+	stop := time.AfterFunc(lastFlush, func() {
+		end()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.turnable.Broadcast()
+	})
 	defer stop.Stop()
 	w.mu.Lock()
 	for w.unsent() && hard.Err() == nil {

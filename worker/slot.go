@@ -49,6 +49,6 @@ func (a *attempt) settle(s queue.Settlement) {
 	w.attempts.remove(a)
 	w.finish(a.part, a.claim.Queue, s)
 	if w.worth(a.part) {
-		w.turnable.Signal()
+		w.poke()
 	}
 }
