@@ -111,6 +111,41 @@ func (l *Lab) UntilEmpty() {
 	l.Until("nothing is left", func() bool { return l.Count() == 0 })
 }
 
+// Body returns the step's body as it is stored.
+func (l *Lab) Body(id cyclone.RunID) string {
+	l.Helper()
+	body, err := l.Redis.HGet(context.Background(), l.Key(id, "steps"), id.String()).Result()
+	if err != nil {
+		l.Fatal(err)
+	}
+	return body
+}
+
+// SetBody replaces the step's body, as no part of Cyclone would.
+func (l *Lab) SetBody(id cyclone.RunID, body string) {
+	l.Helper()
+	if err := l.Redis.HSet(context.Background(), l.Key(id, "steps"), id.String(), body).Err(); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// Leased returns the members of all lease sets, ghosts included.
+func (l *Lab) Leased() []string {
+	l.Helper()
+	var members []string
+	for _, key := range l.Keys() {
+		if !strings.HasPrefix(l.name(key), "leased:") {
+			continue
+		}
+		for _, z := range l.zset(key) {
+			if !padding(z.Member) {
+				members = append(members, z.Member.(string))
+			}
+		}
+	}
+	return members
+}
+
 // Count returns how many steps are stored.
 func (l *Lab) Count() int {
 	l.Helper()
