@@ -17,12 +17,11 @@ const (
 // app is the tree of commands.
 func (p *program) app() *urfave.App {
 	app := &urfave.App{
-		Name:                  "cyclone",
-		HelpName:              "cyclone",
-		Usage:                 "background jobs on Redis",
-		UsageText:             "cyclone COMMAND [FLAGS] [ARGUMENTS]",
-		CustomAppHelpTemplate: programHelp,
-		Flags:                 append(outputFlags(), connectionFlags()...),
+		Name:      "cyclone",
+		HelpName:  "cyclone",
+		Usage:     "background jobs on Redis",
+		UsageText: "cyclone COMMAND [FLAGS] [ARGUMENTS]",
+		Flags:     append(outputFlags(), connectionFlags()...),
 		Commands: []*urfave.Command{
 			p.demoCommand(), p.serverCommand(),
 			p.queuesCommand(), p.stepsCommand(), p.runsCommand(), p.workersCommand(), p.statsCommand(), p.doctorCommand(),
@@ -40,6 +39,7 @@ func (p *program) app() *urfave.App {
 	for _, c := range app.Commands {
 		complete(c, "")
 	}
+	app.CustomAppHelpTemplate = programHelp(app)
 	return app
 }
 

@@ -14,7 +14,7 @@ const (
 
 func outputFlags() []urfave.Flag {
 	return []urfave.Flag{
-		&urfave.BoolFlag{Name: "json", Category: titleOutput, Usage: "print JSON: one object, or one a line"},
+		&urfave.BoolFlag{Name: "json", Category: titleOutput, Usage: "print JSON: one object, or one a line", DisableDefaultText: true},
 		&urfave.StringFlag{Name: "color", Category: titleOutput, Value: "auto", Usage: "`WHEN` to use colours: auto, always, never; auto heeds NO_COLOR"},
 	}
 }

@@ -20,7 +20,7 @@ func (p *program) explain(ctx context.Context, err error) error {
 	if err == nil || errors.As(err, &known) || errors.As(err, &done) {
 		return err
 	}
-	f := &failure{exit: ExitError, text: p.hide(strings.TrimPrefix(err.Error(), "cyclone: ")), err: err}
+	f := &failure{exit: ExitError, text: p.hide(withoutPackages(err.Error())), err: err}
 	var duplicate *cyclone.DuplicateError
 	var run *cyclone.RunError
 	switch {
@@ -32,6 +32,12 @@ func (p *program) explain(ctx context.Context, err error) error {
 	case errors.Is(err, cyclone.ErrNotDiscarded):
 		f.exit = ExitRefused
 		f.next = "Only discarded steps can be opened again; `cyclone steps list --state discarded` shows them."
+	case errors.Is(err, queue.ErrFinished):
+		f.exit = ExitRefused
+		f.next = "`cyclone steps show` tells how it ended; a discarded or cancelled one can be opened again with `cyclone retry`."
+	case errors.Is(err, queue.ErrNotWaiting):
+		f.exit = ExitRefused
+		f.next = "It is ready or running: `cyclone cancel` ends it."
 	case errors.As(err, &duplicate):
 		f.exit = ExitRefused
 		f.next = "`cyclone runs show " + duplicate.Holder.String() + "` shows the holder."
@@ -48,6 +54,14 @@ func (p *program) explain(ctx context.Context, err error) error {
 		p.explainServer(ctx, err, f)
 	}
 	return f
+}
+
+// withoutPackages removes the names of the packages that an error went through.
+func withoutPackages(text string) string {
+	for _, name := range []string{"cyclone: ", "queue: ", "redis: "} {
+		text = strings.ReplaceAll(strings.TrimPrefix(text, name), ": "+name, ": ")
+	}
+	return text
 }
 
 // serverHints say what to do about errors of the server, by how they begin.

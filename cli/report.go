@@ -39,6 +39,13 @@ func (p *program) report(err error) {
 	}
 }
 
+// hint says, below a result, what can be done next.
+func (p *program) hint(format string, args ...any) {
+	if !p.json {
+		fmt.Fprintf(p.Err, "\n%s %s\n", p.painted.Paint(terminal.Dim, "→"), terminal.Clean(fmt.Sprintf(format, args...)))
+	}
+}
+
 // note prints a remark beside the result, on standard error; programs do not get it.
 func (p *program) note(format string, args ...any) {
 	if !p.json {

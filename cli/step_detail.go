@@ -188,8 +188,8 @@ func stackLines(stack string) []string {
 func (p *program) nextForStep(s cyclone.StepInfo) {
 	switch s.State {
 	case cyclone.StepExhausted:
-		p.note("\nOpen it again with `cyclone retry %v %s`.", s.RunID, s.Node)
+		p.hint("Open it again with `cyclone retry %v %s`.", s.RunID, s.Node)
 	case cyclone.StepScheduled, cyclone.StepRetrying, cyclone.StepSnoozed:
-		p.note("\nStart it now with `cyclone run-now %v`.", s.RunID)
+		p.hint("Start it now with `cyclone run-now %v`.", s.RunID)
 	}
 }

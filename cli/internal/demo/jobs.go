@@ -86,7 +86,7 @@ func (j *jobs) deliverWebhook(ctx cyclone.Context, in webhook) error {
 		return err
 	}
 	if in.URL == partnerURL && j.plan.between(time.Now(), partnerDown, partnerBack) {
-		return fmt.Errorf("POST %s: 503 Service Unavailable", in.URL)
+		return errors.New("503 Service Unavailable from partner.example")
 	}
 	return nil
 }

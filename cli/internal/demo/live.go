@@ -46,6 +46,9 @@ const feedLimit = 200
 
 func (v *live) event(e cyclone.StepEvent, before step) {
 	if s, ok := say(v.plan.Start, e, before); ok {
+		if n := len(v.feed); n > 0 && s.joins(&v.feed[n-1]) {
+			return
+		}
 		v.feed = append(v.feed, s)
 		if len(v.feed) > feedLimit {
 			v.feed = append(v.feed[:0], v.feed[feedLimit/2:]...)
@@ -253,6 +256,6 @@ func (v *live) pulse(passed time.Duration) string {
 func (v *live) feedLine(s said, columns int) string {
 	head := clock(s.at) + "  "
 	verb := terminal.Pad(s.verb, 9, false) + " "
-	rest := terminal.Fit(terminal.Pad(s.what, 20, false)+"  "+s.text, columns-len(head)-len(verb))
+	rest := terminal.Fit(terminal.Pad(s.what(), 20, false)+"  "+s.text, columns-len(head)-len(verb))
 	return v.paint.Paint(terminal.Dim, head) + v.paint.Paint(s.colour, verb) + rest
 }

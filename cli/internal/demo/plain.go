@@ -16,24 +16,40 @@ type plain struct {
 	plan  Plan
 	tally *tally
 	next  time.Time // of the line that counts
+	held  *said     // a line that others may join
 }
 
 func (v *plain) chapter(c chapter) {
+	v.flush()
 	fmt.Fprintf(v.out, "%s  %s\n", v.paint.Paint(terminal.Dim, clock(time.Since(v.plan.Start))), v.paint.Paint(terminal.Bold, "# "+c.text))
 }
 
 func (v *plain) event(e cyclone.StepEvent, before step) {
 	s, ok := say(v.plan.Start, e, before)
-	if !ok {
+	if !ok || v.held != nil && s.joins(v.held) {
 		return
 	}
+	v.flush()
+	v.held = &s
+}
+
+// flush prints the line that is held.
+func (v *plain) flush() {
+	s := v.held
+	if s == nil {
+		return
+	}
+	v.held = nil
 	fmt.Fprintf(v.out, "%s  %s %s  %s\n", v.paint.Paint(terminal.Dim, clock(s.at)),
-		v.paint.Paint(s.colour, terminal.Pad(s.verb, 9, false)), terminal.Pad(s.what, 20, false), s.text)
+		v.paint.Paint(s.colour, terminal.Pad(s.verb, 9, false)), terminal.Pad(s.what(), 20, false), s.text)
 }
 
 // tick prints now and then how many steps are where.
 func (v *plain) tick() {
 	now := time.Now()
+	if v.held != nil && now.Sub(v.plan.Start)-v.held.at > together {
+		v.flush()
+	}
 	if v.next.IsZero() {
 		v.next = v.plan.Start
 	}
@@ -41,6 +57,7 @@ func (v *plain) tick() {
 		return
 	}
 	v.next = now
+	v.flush()
 	v.tally.mu.Lock()
 	defer v.tally.mu.Unlock()
 	completed, discarded := 0, 0
@@ -64,7 +81,7 @@ func (v *plain) tick() {
 	fmt.Fprintf(v.out, "%s  so far    %s\n", v.paint.Paint(terminal.Dim, clock(now.Sub(v.plan.Start))), line)
 }
 
-func (v *plain) close() {}
+func (v *plain) close() { v.flush() }
 
 // moving are the states of steps that have something to come, in the order in
 // which they are shown.

@@ -8,19 +8,44 @@ import (
 	"github.com/cyclone-queue/cyclone/cli/internal/terminal"
 )
 
-// said is an event worth a line.
+// said is an event worth a line, or several like it.
 type said struct {
 	at     time.Duration
 	verb   string
 	colour terminal.Colour
-	what   string // kind and run
+	kind   string
+	run    cyclone.RunID
+	n      int
 	text   string
 }
+
+// what names the step, or how many there are.
+func (s *said) what() string {
+	if s.n > 1 {
+		return fmt.Sprintf("%s × %d", s.kind, s.n)
+	}
+	return fmt.Sprintf("%s %v", s.kind, s.run)
+}
+
+// together is how close events of a kind must be to share a line.
+const together = 500 * time.Millisecond
+
+// joins adds a snooze to the line before it: they come in bursts.
+func (s *said) joins(before *said) bool {
+	if s.verb != string(cyclone.EventSnoozed) || before.verb != s.verb || before.kind != s.kind || s.at-before.at > together {
+		return false
+	}
+	before.n++
+	before.text = overLimit
+	return true
+}
+
+const overLimit = "over the API's limit, put off for a moment"
 
 // say returns a line about an event, or false for one of the many that are not
 // worth it: what is enqueued, claimed, and completed at once.
 func say(start time.Time, e cyclone.StepEvent, before step) (said, bool) {
-	s := said{at: e.At.Sub(start), verb: string(e.Type), what: fmt.Sprintf("%s %v", e.Kind, e.RunID)}
+	s := said{at: e.At.Sub(start), verb: string(e.Type), kind: terminal.Clean(e.Kind), run: e.RunID, n: 1}
 	errorText := terminal.Clean(e.Error)
 	switch e.Type {
 	case cyclone.EventCompleted:
@@ -37,17 +62,15 @@ func say(start time.Time, e cyclone.StepEvent, before step) (said, bool) {
 		s.colour = terminal.Good
 	case cyclone.EventFailed:
 		s.colour = terminal.Warn
-		s.text = fmt.Sprintf("attempt %d: %s", e.Attempt, errorText)
+		s.text = fmt.Sprintf("attempt %d, again in %s: %s", e.Attempt, terminal.Duration(max(e.DueAt.Sub(e.At), 0)), errorText)
 		if e.State == cyclone.StepExhausted {
 			s.verb, s.colour, s.text = "discarded", terminal.Bad, errorText
-		} else if wait := e.DueAt.Sub(e.At); wait > 0 {
-			s.text += "; again in " + terminal.Duration(wait)
 		}
 	case cyclone.EventSnoozed:
 		s.colour = terminal.Wait
-		s.text = "over the API's limit"
+		s.text = overLimit
 		if wait := e.DueAt.Sub(e.At); wait > 0 {
-			s.text += "; again in " + terminal.Duration(wait)
+			s.text = "over the API's limit; again in " + terminal.Duration(wait)
 		}
 	case cyclone.EventDiscarded:
 		s.colour, s.text = terminal.Bad, errorText
