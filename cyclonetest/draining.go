@@ -1,0 +1,205 @@
+package cyclonetest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/queue"
+	"github.com/cyclone-queue/cyclone/worker"
+)
+
+// How long nothing may happen before it is taken for a mistake in the test.
+const (
+	unclaimed  = 10 * time.Second // of ready steps while nothing runs
+	unreturned = 24 * time.Hour   // of running steps, in virtual time
+	putBacks   = 10               // of a step whose kind the worker does not know
+)
+
+// awhile is how long a worker idles in virtual time. A longer wait goes by without
+// one, at no cost.
+const awhile = time.Minute
+
+// drain is one call of Drain or DrainWorker.
+type drain struct {
+	t      testing.TB
+	client *queue.Client
+	bubble bool
+	kinds  map[string]bool // of the steps to run, nil for all
+	news   *news
+
+	given *worker.Worker                       // the only worker, or
+	make  func(queues []string) *worker.Worker // makes as many as it takes
+
+	served []string // the queues of the worker that runs
+	stop   func()   // ends it; nil when none runs
+	done   chan error
+}
+
+func newDrain(t testing.TB, client *queue.Client) *drain {
+	return &drain{t: t, client: client, bubble: inBubble()}
+}
+
+func (d *drain) run() {
+	d.t.Helper()
+	d.news = listen(d.t, d.client)
+	defer d.news.close()
+	defer func() { d.halt() }()
+	for {
+		if d.bubble {
+			settle()
+		}
+		left := d.look()
+		switch {
+		case left.active() > 0:
+			d.start(left.queues)
+			d.await(left.queues)
+		case left.waiting > 0:
+			waiting := d.waiting()
+			if len(waiting) == 0 {
+				return // what is left is of other kinds
+			}
+			d.pass(waiting, left.queues)
+		default:
+			return
+		}
+	}
+}
+
+// remainder is what is not finished, in all queues.
+type remainder struct {
+	queues                  []string
+	ready, running, waiting int64
+}
+
+func (r remainder) active() int64 { return r.ready + r.running }
+
+// look counts what is left. While steps move, the counts are not of one instant:
+// that there is nothing is believed when it is seen twice.
+func (d *drain) look() remainder {
+	d.t.Helper()
+	if r := d.count(); r.active()+r.waiting > 0 {
+		return r
+	}
+	return d.count()
+}
+
+func (d *drain) count() (r remainder) {
+	d.t.Helper()
+	queues, err := d.client.Queues(d.t.Context())
+	if err != nil {
+		d.t.Fatalf("cyclonetest: Drain: %v", err)
+	}
+	for _, q := range queues {
+		all, ready, running := q.Unfinished(), q.Counts[cyclone.StepReady], q.Counts[cyclone.StepRunning]
+		if q.Paused && all > 0 {
+			d.t.Fatalf("cyclonetest: Drain: queue %q is paused and holds %d steps", q.Name, all)
+		}
+		r.queues = append(r.queues, q.Name)
+		r.ready += ready
+		r.running += running
+		r.waiting += all - ready - running
+	}
+	return r
+}
+
+// waiting returns the steps to run that wait for a time, the next one first.
+func (d *drain) waiting() []cyclone.StepInfo {
+	d.t.Helper()
+	steps := list(d.t, d.client, cyclone.StepScheduled, cyclone.StepRetrying, cyclone.StepSnoozed)
+	steps = slices.DeleteFunc(steps, func(s cyclone.StepInfo) bool { return d.kinds != nil && !d.kinds[s.Kind] })
+	for _, s := range steps {
+		if d.news.released(s.RunID) >= putBacks {
+			d.t.Fatalf("cyclonetest: Drain: run %v is given back again and again: does the worker know %q?", s.RunID, s.Kind)
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b cyclone.StepInfo) int { return a.DueAt.Compare(b.DueAt) })
+	return steps
+}
+
+// pass brings the time of waiting steps.
+func (d *drain) pass(waiting []cyclone.StepInfo, queues []string) {
+	d.t.Helper()
+	if !d.bubble {
+		for _, s := range waiting {
+			err := d.client.RunNow(d.t.Context(), s.RunID)
+			if err != nil && !errors.Is(err, cyclone.ErrNotFound) && !errors.Is(err, queue.ErrFinished) {
+				d.t.Fatalf("cyclonetest: Drain: %v", err)
+			}
+		}
+		return
+	}
+	now := time.Now()
+	next, last := waiting[0].DueAt.Sub(now), waiting[len(waiting)-1].DueAt.Sub(now)
+	if next > awhile && d.given == nil {
+		d.halt()
+		time.Sleep(next)
+		d.start(queues)
+		return
+	}
+	d.start(queues)
+	time.Sleep(max(min(last, max(next, 0)+awhile), time.Millisecond))
+}
+
+// await returns when something has happened to a step, or there is a new queue.
+func (d *drain) await(queues []string) {
+	d.t.Helper()
+	var idle time.Duration
+	for tick := time.Second; ; {
+		select {
+		case <-d.news.any:
+			return
+		case err := <-d.done:
+			d.stop = nil
+			d.t.Fatalf("cyclonetest: Drain: the worker has ended: %v", err)
+		case <-time.After(tick):
+		}
+		idle += tick
+		left := d.count()
+		switch {
+		case left.active() == 0 || !slices.Equal(left.queues, queues):
+			return
+		case left.running == 0 && idle >= unclaimed:
+			d.t.Fatalf("cyclonetest: Drain: %d steps stay ready: does the worker serve all of the queues %q?", left.ready, left.queues)
+		case d.bubble && idle >= unreturned:
+			d.t.Fatalf("cyclonetest: Drain: %d handlers do not return", left.running)
+		case d.bubble && left.running > 0:
+			tick = min(2*tick, time.Hour)
+		}
+	}
+}
+
+// start makes a worker run that serves the queues, if none does.
+func (d *drain) start(queues []string) {
+	d.t.Helper()
+	if d.stop != nil {
+		if d.given != nil || slices.Equal(queues, d.served) {
+			return
+		}
+		d.halt()
+	}
+	w := d.given
+	if w == nil {
+		w = d.make(queues)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(d.t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	d.served, d.stop, d.done = queues, cancel, done
+}
+
+// halt ends the worker that runs, if any.
+func (d *drain) halt() {
+	d.t.Helper()
+	if d.stop == nil {
+		return
+	}
+	d.stop()
+	d.stop = nil
+	if err := <-d.done; err != nil {
+		d.t.Errorf("cyclonetest: Drain: %v", err)
+	}
+}
