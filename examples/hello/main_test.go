@@ -1,0 +1,6 @@
+package main
+
+func Example() {
+	main()
+	// Output: Hello, Ada! <nil>
+}

@@ -1,0 +1,11 @@
+package main
+
+func Example() {
+	main()
+	// Output:
+	// not any more: expired
+	// remind: the phone
+	// remind: the kettle
+	// the other one is scheduled
+	// remind: an early happy new year
+}

@@ -1,0 +1,9 @@
+package main
+
+func Example() {
+	main()
+	// Output:
+	// attempt 1: rate limited, snoozing
+	// attempt 1: rate limited, snoozing
+	// attempt 1: synced ada
+}
