@@ -10,7 +10,7 @@ type TurnKeys struct {
 
 // TurnQueue is one queue that a turn settles in or claims from.
 type TurnQueue struct {
-	Room int // steps to claim at the most; 0: do not stand in line for it
+	Room                                                                           int // steps to claim at the most; 0: do not stand in line for it
 	Name                                                                           string
 	Leased, Scheduled, Retrying, Snoozed, Completed, Discarded, Cancelled, Waiters string
 	Ready                                                                          [3]string
@@ -49,7 +49,6 @@ type TurnInput struct {
 	Session             Session
 	Worker, Token       string
 	LeaseMS             int64
-	Registered          bool
 	WaitMS              int64
 	Wanted              int // steps to claim in all
 	MaxReap, MaxPromote int
@@ -70,7 +69,7 @@ func TurnCall(c *Call, k *TurnKeys, in *TurnInput) {
 		c.Keys = append(c.Keys, q.Leased, q.Scheduled, q.Retrying, q.Snoozed, q.Completed, q.Discarded, q.Cancelled,
 			q.Waiters, q.Ready[0], q.Ready[1], q.Ready[2])
 	}
-	c.arg(in.Session.Lane, in.Session.Seq, in.Worker, in.Token, in.LeaseMS, in.Registered, in.WaitMS, in.Wanted,
+	c.arg(in.Session.Lane, in.Session.Seq, in.Worker, in.Token, in.LeaseMS, in.WaitMS, in.Wanted,
 		in.MaxReap, in.MaxPromote, in.Channels.Wake, in.Channels.Events, in.Partition, in.Detail, len(in.Queues))
 	for i := range in.Queues {
 		c.arg(&in.Queues[i].Name)

@@ -210,15 +210,8 @@ func TestWakeStandingInLine(t *testing.T) {
 		l.equal(l.content("waiters:q"), []string{"a@1000", "w@3000"})
 		l.equal(l.content("waiters:p"), nothing)
 
-		// Without word of its registration a worker is left in line.
 		l.now += 100
 		in = two()
-		in.WaitMS = 0
-		l.turn(in)
-		l.equal(l.content("waiters:q"), []string{"a@1000", "w@3000"})
-
-		in = two()
-		in.Registered = true
 		l.equal(l.turn(in).Rank, 1)
 		l.equal(l.content("waiters:q"), []string{"a@1000", "w@3100"})
 		l.equal(l.content("waiters:p"), []string{"w@3100"})
@@ -228,12 +221,12 @@ func TestWakeStandingInLine(t *testing.T) {
 		l.stand("w", 3000)
 		l.said()
 		in = wanting(l.turnInput(), 1)
-		in.Registered, in.WaitMS = true, 3000
+		in.WaitMS = 3000
 		reply := l.turn(in)
 		l.equal(l.said(), []string{"wake.a 0"})
 		l.equal(l.content("waiters:q"), nothing)
 		l.equal(reply.More, true)
-		l.equal(reply.NextMS, int64(-1))
+		l.equal(reply.NextMS, int64(30_000))
 	})
 }
 

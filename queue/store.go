@@ -86,10 +86,9 @@ type TurnRequest struct {
 	Claim  []Quota
 	Wanted int
 	Lease  time.Duration
-	// Registered tells that this worker may stand in line for a wake-up. Wait is
-	// the life of a new registration when the claim falls short, 0 for none.
-	Registered bool
-	Wait       time.Duration
+	// Wait is the life of a new registration among the waiters when the claim falls
+	// short, 0 for none. Every turn first takes its worker out of all lines.
+	Wait time.Duration
 }
 
 // TurnReply is what a turn brought.
@@ -191,7 +190,7 @@ func newTurn(p *partition, worker string, req *TurnRequest) *turn {
 	in := &t.input
 	in.Worker, in.Token = worker, newToken(worker)
 	in.LeaseMS, in.Wanted = req.Lease.Milliseconds(), req.Wanted
-	in.Registered, in.WaitMS = req.Registered, req.Wait.Milliseconds()
+	in.WaitMS = req.Wait.Milliseconds()
 	in.Channels, in.Partition = p.channels(), p.number
 	for _, room := range req.Queues {
 		in.Queues[t.queue(room.Queue)].Room = room.N

@@ -17,7 +17,6 @@ type partition struct {
 	look   bool               // there may be work
 	woken  bool               // a wake-up was received: it must be used or passed on
 	flight int                // turns under way
-	inLine bool               // may stand among the waiters
 	window int                // first queue of the next turn, when not all fit
 	unseen int                // queues not looked at since work was last suspected
 	timer  *time.Timer        // when to look again
@@ -88,7 +87,6 @@ func (w *Worker) wake(number int) {
 		if number < 0 || p.number == number {
 			p.suspect()
 			p.woken = number >= 0
-			p.inLine = p.inLine && number < 0
 		}
 	}
 	w.turnable.Broadcast()

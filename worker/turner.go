@@ -109,8 +109,6 @@ func (w *Worker) prepare(p *partition) *exchange {
 	for _, room := range x.req.Queues {
 		w.inQueue[room.Queue] += room.N // reserved until the reply
 	}
-	x.req.Registered = p.inLine || p.flight > 0
-	p.inLine = x.req.Wait > 0
 	p.look, p.woken = false, false
 	p.flight++
 	return x

@@ -2,8 +2,8 @@
 -- a worker's whole loop turn for one partition in one round trip.
 -- KEYS: steps sess ghosts tries uniq uniqof results history stats subs paused
 -- KEYS per queue: leased scheduled retrying snoozed completed discarded cancelled waiters ready_h ready_d ready_l
--- ARGV: lane, seq = session; worker = worker id; token = of this claim; lease_ms; registered = 1 when the worker
---   may stand in waiters; wait_ms = life of a new registration (0: do not register); wanted = steps to claim in all;
+-- ARGV: lane, seq = session; worker = worker id; token = of this claim; lease_ms; wait_ms = life of a new
+--   registration among the waiters (0: do not register); wanted = steps to claim in all;
 --   max_reap, max_promote = ids per queue; wake = channel prefix; events = channel; partition; detail = event details;
 --   nq, then nq queue names, then per queue the steps to claim at the most (0: do not stand in line for it);
 --   nclaims, then per claim, in order of preference: queue index, lane index (1-3), count at the most;
@@ -131,10 +131,10 @@ local WAITERS, READY = 8, 8
 local steps, sess, ghosts, tries, uniq, uniqof = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local results, history, stats, subs, paused = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local lane, seq, worker, token = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local lease_ms, registered, wait_ms = tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARGV[7])
-local wanted, max_reap, max_promote = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-local wake_channel, events, partition, detail = ARGV[11], ARGV[12], ARGV[13], ARGV[14]
-local nq = tonumber(ARGV[15])
+local lease_ms, wait_ms = tonumber(ARGV[5]), tonumber(ARGV[6])
+local wanted, max_reap, max_promote = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local wake_channel, events, partition, detail = ARGV[10], ARGV[11], ARGV[12], ARGV[13]
+local nq = tonumber(ARGV[14])
 -- PAD keeps the lease set out of its O(n) compact encoding; it sorts behind every lease.
 local PAD = string.rep('.', 65)
 
@@ -143,7 +143,7 @@ local function key(q, offset)
 end
 
 local function queue_name(q)
-  return ARGV[15 + q]
+  return ARGV[14 + q]
 end
 
 -- Guard.
@@ -179,15 +179,20 @@ if state ~= APPLY then
   return {state}
 end
 
--- Write. A first write that needs no memory lets the rest run at maxmemory: the backlog drains.
-redis.call('ZREM', key(1, LEASED), '')
-local has_ghosts, has_tries, has_unique, has_history, watched = false, false, false, false, false
-if redis.call('EXISTS', ghosts, tries, uniqof, history, subs) > 0 then
+-- Write. A worker that asks is no longer waiting. This first write needs no memory, which lets the rest run at
+-- maxmemory: the backlog drains.
+redis.call('ZREM', key(1, WAITERS), worker)
+for q = 2, nq do
+  redis.call('ZREM', key(q, WAITERS), worker)
+end
+local has_ghosts, has_tries, has_unique, has_history, watched, some_paused = false, false, false, false, false, false
+if redis.call('EXISTS', ghosts, tries, uniqof, history, subs, paused) > 0 then
   has_ghosts = redis.call('EXISTS', ghosts) == 1
   has_tries = redis.call('EXISTS', tries) == 1
   has_unique = redis.call('EXISTS', uniqof) == 1
   has_history = redis.call('EXISTS', history) == 1
   watched = redis.call('EXISTS', subs) == 1
+  some_paused = redis.call('EXISTS', paused) == 1
 end
 local lines, index = {}, 0
 
@@ -205,7 +210,7 @@ local function forget(ids)
   end
 end
 
-local nclaims_at = 16 + 2 * nq
+local nclaims_at = 15 + 2 * nq
 local nclaims = tonumber(ARGV[nclaims_at])
 local cursor = nclaims_at + 3 * nclaims + 1
 local ngroups = tonumber(ARGV[cursor])
@@ -439,22 +444,40 @@ local function promote(q, offset)
   end
 end
 
-for q = 1, nq do
-  if registered then
-    redis.call('ZREM', key(q, WAITERS), worker)
+-- upcoming is when the first member of an index is due, in ms.
+local function upcoming(q, offset)
+  local first = redis.call('ZRANGE', key(q, offset), 0, 0, 'WITHSCORES')
+  if not first[1] or first[1] == PAD then
+    return math.huge
   end
-  reap(q)
-  promote(q, SCHEDULED)
-  promote(q, RETRYING)
-  promote(q, SNOOZED)
+  return math.floor(tonumber(first[2]) / 16)
+end
+
+-- serve does what is due in an index and returns when the next member is.
+local function serve(q, offset, duty)
+  local at = upcoming(q, offset)
+  if at > now then
+    return at
+  end
+  duty(q, offset)
+  return upcoming(q, offset)
+end
+
+local soonest = math.huge
+for q = 1, nq do
+  soonest = math.min(soonest, serve(q, LEASED, reap))
+  if redis.call('EXISTS', key(q, SCHEDULED), key(q, RETRYING), key(q, SNOOZED)) > 0 then
+    for offset = SCHEDULED, SNOOZED do
+      soonest = math.min(soonest, serve(q, offset, promote))
+    end
+  end
 end
 
 -- Claim.
 local claims, claimed, stored, members, room = {}, 0, {}, {}, {}
 for q = 1, nq do
-  room[q] = tonumber(ARGV[15 + nq + q])
+  room[q] = tonumber(ARGV[14 + nq + q])
 end
-local paused_queues = redis.call('EXISTS', paused) == 1
 local stem = ':' .. token
 
 -- take drops the ids that a ghost or a missing body makes void; behind them there may be others.
@@ -481,7 +504,7 @@ for c = 0, nclaims - 1 do
   local base = nclaims_at + 1 + 3 * c
   local q, l = tonumber(ARGV[base]), tonumber(ARGV[base + 1])
   local want = math.min(tonumber(ARGV[base + 2]), wanted - claimed, room[q])
-  local ids = want > 0 and not (paused_queues and redis.call('HEXISTS', paused, queue_name(q)) == 1)
+  local ids = want > 0 and not (some_paused and redis.call('HEXISTS', paused, queue_name(q)) == 1)
     and redis.call('RPOP', key(q, READY + l), want)
   if ids and #ids > 0 then
     local bodies
@@ -535,34 +558,21 @@ if wanted > 0 and claimed >= wanted then
 end
 
 -- Wake a peer for what is left, or stand in line.
+local rank = 0
 for q = 1, nq do
-  if redis.call('EXISTS', key(q, WAITERS)) == 1
-    and redis.call('EXISTS', key(q, READY + 1), key(q, READY + 2), key(q, READY + 3)) > 0 then
+  local line = redis.call('ZCARD', key(q, WAITERS))
+  if line > 0 and redis.call('EXISTS', key(q, READY + 1), key(q, READY + 2), key(q, READY + 3)) > 0 then
     wake(key(q, WAITERS), paused, queue_name(q), wake_channel, partition, now)
   end
-end
-local next_due, rank = -1, 0
-if wait_ms > 0 and more == 0 then
-  for q = 1, nq do
-    if room[q] > 0 then
-      rank = math.max(rank, redis.call('ZCARD', key(q, WAITERS)))
-      redis.call('ZADD', key(q, WAITERS), score(now + wait_ms), worker)
-    end
+  if wait_ms > 0 and more == 0 and room[q] > 0 then
+    rank = math.max(rank, line)
+    redis.call('ZADD', key(q, WAITERS), score(now + wait_ms), worker)
   end
 end
-if more == 0 then
-  for q = 1, nq do
-    for offset = LEASED, SNOOZED do
-      local first = redis.call('ZRANGE', key(q, offset), 0, 0, 'WITHSCORES')
-      if first[1] and first[1] ~= PAD then
-        local wait = math.floor(tonumber(first[2]) / 16) - now
-        if next_due < 0 or wait < next_due then
-          next_due = wait
-        end
-      end
-    end
-  end
+if claimed > 0 then
+  soonest = math.min(soonest, now + lease_ms)
 end
+local next_due = soonest < math.huge and math.max(soonest - now, 0) or -1
 if watched and #lines > 0 then
   redis.call('PUBLISH', events, score(now) .. ' ' .. worker .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
 end
