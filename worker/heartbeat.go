@@ -99,9 +99,11 @@ func (w *Worker) describe() []byte {
 		info.Queues = append(info.Queues, q.Name)
 	}
 	for a := w.attempts.first; a != nil && len(info.Running) < shownAttempts; a = a.next {
-		if a.claim.Envelope != nil {
+		if env := a.claim.Envelope; env != nil {
 			info.Running = append(info.Running, queue.RunningStep{
-				RunID: a.claim.ID, Node: a.claim.Envelope.Node, Kind: a.claim.Envelope.Kind, Queue: a.claim.Queue, Attempt: a.ordinal, Since: a.now,
+				RunID: a.claim.ID, Node: env.Node, Kind: env.Kind, Queue: a.claim.Queue,
+				Attempt: env.Failures + 1, // a.ordinal is its goroutine's
+				Since:   a.now,
 			})
 		}
 	}
