@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/testserver"
 )
@@ -179,4 +181,9 @@ func baseName(key string) string {
 		return parts[1]
 	}
 	return parts[2]
+}
+
+// zAt is a member of a due index.
+func zAt(at time.Time, member string) redis.Z {
+	return redis.Z{Score: float64(at.UnixMilli() * scoreUnit), Member: member}
 }

@@ -35,12 +35,12 @@ func newestFirst(s cyclone.StepState) bool { return s.Finished() }
 
 // fetchList reads n ids of a list from pos on, from the tail (next in line first)
 // or the head: ids leave at the tail, so a visit from the head misses none.
-func (d *deployment) fetchList(ctx context.Context, key string, pos *position, n int64, fromHead bool) (entries []entry, more bool, err error) {
+func fetchList(ctx context.Context, rdb redis.UniversalClient, key string, pos *position, n int64, fromHead bool) (entries []entry, more bool, err error) {
 	start, stop := -pos.Offset-n-1, -pos.Offset-1
 	if fromHead {
 		start, stop = pos.Offset, pos.Offset+n
 	}
-	ids, err := d.parts[0].client.rdb.LRange(ctx, key, start, stop).Result()
+	ids, err := rdb.LRange(ctx, key, start, stop).Result()
 	if err != nil {
 		return nil, false, err
 	}
@@ -58,8 +58,7 @@ func (d *deployment) fetchList(ctx context.Context, key string, pos *position, n
 }
 
 // fetchSet reads n entries of a sorted set behind pos.
-func (d *deployment) fetchSet(ctx context.Context, key string, pos *position, n int64, reverse bool) (entries []entry, more bool, err error) {
-	rdb := d.parts[0].client.rdb
+func fetchSet(ctx context.Context, rdb redis.UniversalClient, key string, pos *position, n int64, reverse bool) (entries []entry, more bool, err error) {
 	from := int64(0)
 	if pos.Member != "" {
 		if from, err = rankBehind(ctx, rdb, key, pos, reverse); err != nil {

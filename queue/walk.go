@@ -102,14 +102,14 @@ func (w *walk) next(ctx context.Context, n int) (steps []*stored, done bool, err
 	if ok, err := w.advance(ctx); err != nil || !ok {
 		return nil, true, err
 	}
-	here := w.places[0]
+	here, rdb := w.places[0], w.d.parts[0].client.rdb
 	key, list := w.d.key(here)
 	var entries []entry
 	var more bool
 	if list {
-		entries, more, err = w.d.fetchList(ctx, key, &w.at, int64(n), w.fromHead)
+		entries, more, err = fetchList(ctx, rdb, key, &w.at, int64(n), w.fromHead)
 	} else {
-		entries, more, err = w.d.fetchSet(ctx, key, &w.at, int64(n), newestFirst(here.State))
+		entries, more, err = fetchSet(ctx, rdb, key, &w.at, int64(n), newestFirst(here.State))
 	}
 	if err != nil {
 		return nil, false, err
