@@ -161,36 +161,63 @@ func (p *program) demoWorker(c *urfave.Context) error {
 
 // demoNext shows what to try next.
 func (p *program) demoNext(sum *demo.Summary, real bool) {
-	at := ""
-	if prefix := p.setting("prefix"); real {
-		if prefix == "" {
-			prefix = demoPrefix
-		}
-		at = " --prefix " + prefix
-		if url := p.setting("redis"); p.flagSet("redis") {
-			at += " --redis " + url
-		}
-	}
-	self := selfName()
-	p.printf("\n%s", p.paint.Paint(terminal.Bold, "Try next"))
-	show := func(command, why string) {
-		p.printf("  %s  %s", terminal.Pad(self+" "+command, 0, false), p.paint.Paint(terminal.Dim, "# "+why))
-	}
 	if !real {
-		show("server", "a server for development, in another terminal; or take a real Redis")
-		show("demo --redis redis://127.0.0.1:6379", "the same there; what it leaves can be looked at")
-		show("steps list --state discarded --prefix "+demoPrefix, "and then this")
-		show("--help", "all commands")
+		p.tellCommands([][2]string{
+			{"server", "a server to play with, in another terminal"},
+			{"demo --redis redis://127.0.0.1:6379", "the same demo, whose data stays"},
+			{"steps list --state discarded --prefix " + demoPrefix, "what failed for good there, and why"},
+			{"--help", "all commands"},
+		})
 		return
 	}
-	show("queues"+at, "where everything stands")
-	show("steps list --state discarded"+at, "what failed for good, and why")
+	commands := [][2]string{
+		{"queues", "where everything stands"},
+		{"steps list --state discarded", "what failed for good, and why"},
+	}
 	if len(sum.Discarded) > 0 {
 		first := sum.Discarded[0]
-		show(fmt.Sprintf("steps show %v%s", first.RunID, at), "one step: input, history, stack")
-		show(fmt.Sprintf("retry %v %s%s", first.RunID, first.Node, at), "open it again")
+		commands = append(commands,
+			[2]string{fmt.Sprintf("steps show %v", first.RunID), "one step: input, history, stack"},
+			[2]string{fmt.Sprintf("retry %v %s", first.RunID, first.Node), "open it again"})
 	}
-	show("doctor"+at, "is the server set up well, and all in its place?")
+	p.tellCommands(append(commands, [2]string{"doctor", "is the server set up well, and all in its place?"}), p.exports()...)
+}
+
+// exports are the variables with which the next commands find the demo's data.
+func (p *program) exports() []string {
+	prefix := p.setting("prefix")
+	if prefix == "" {
+		prefix = demoPrefix
+	}
+	list := []string{"CYCLONE_PREFIX=" + prefix}
+	for _, s := range settings {
+		if s.flag != "prefix" && !s.isBool && p.flagSet(s.flag) {
+			list = append(list, s.env+"="+p.setting(s.flag))
+		}
+	}
+	return list
+}
+
+// tellCommands prints commands, each with a remark, and before them the variables
+// that they need.
+func (p *program) tellCommands(commands [][2]string, exports ...string) {
+	p.printf("\n%s", p.paint.Paint(terminal.Bold, "Try next"))
+	if len(exports) > 0 {
+		p.printf("  export %s", terminal.Clean(strings.Join(exports, " ")))
+	}
+	self, width, longest := selfName(), 0, 0
+	for _, c := range commands {
+		width, longest = max(width, terminal.Width(c[0])), max(longest, terminal.Width(c[1]))
+	}
+	fits := p.width() == 0 || len("    # ")+len(self)+1+width+longest <= p.width()
+	for _, c := range commands {
+		remark := p.paint.Paint(terminal.Dim, "# "+c[1])
+		if fits {
+			p.printf("  %s %s  %s", self, terminal.Pad(c[0], width, false), remark)
+		} else {
+			p.printf("  %s\n  %s %s", remark, self, c[0])
+		}
+	}
 }
 
 // selfName is how the user has called this program.

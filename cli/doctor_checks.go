@@ -91,7 +91,7 @@ func checkServer(s *queue.ServerHealth) []check {
 	}
 	checkEviction(s, add)
 	checkMemory(s, add)
-	if known("aof") && known("snapshots") {
+	if known("append-only file") && known("snapshots") {
 		checkPersistence(s, add)
 	}
 	if s.Replicas > 0 {
@@ -102,7 +102,7 @@ func checkServer(s *queue.ServerHealth) []check {
 	if off := s.ClockDifference.Abs(); off > clockLimit+s.RoundTrip {
 		add("clock", levelWarn, "Leases and start times go by the server's clock alone, so nothing breaks; ages are shown wrong. Set up NTP.",
 			"the server's clock differs from this machine's by %s", terminal.Duration(off))
-	} else if known("clock") {
+	} else {
 		add("clock", levelGood, "", "clock agrees within %s; a round trip takes %s", terminal.Duration(off), terminal.Duration(s.RoundTrip))
 	}
 	for _, fact := range slices.Sorted(maps.Keys(s.Unknown)) {

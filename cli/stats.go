@@ -81,7 +81,10 @@ func (p *program) statsTable(s queue.Stats) {
 		t.Columns = append(t.Columns, terminal.Column{Title: terminal.Clean(string(e)), Right: true})
 		total = append(total, number(s.Totals[e], eventColours[e]))
 	}
-	for _, m := range s.Minutes {
+	for i, m := range s.Minutes {
+		if len(m.Counts) == 0 && t.Len() == 0 && i < len(s.Minutes)-1 {
+			continue // nothing had happened yet
+		}
 		row := []terminal.Cell{{Text: m.Start.Local().Format("15:04"), Colour: terminal.Dim}}
 		for _, e := range shown {
 			row = append(row, number(m.Counts[e], eventColours[e]))

@@ -211,6 +211,7 @@ func (s *stage) dismiss() {
 func (s *stage) chapters(ctx context.Context) {
 	for s.next < len(chapters) && !time.Now().Before(s.plan.at(chapters[s.next].share)) {
 		c := chapters[s.next]
+		c.at = time.Since(s.plan.Start)
 		if !s.begin(ctx, c) {
 			return // not yet
 		}
@@ -227,7 +228,7 @@ func (s *stage) begin(ctx context.Context, c chapter) bool {
 			return true
 		}
 		running := s.tally.runningOn(s.other.id)
-		if running == 0 && time.Now().Before(s.plan.at(workerKill+0.05)) {
+		if running < wanted && time.Now().Before(s.plan.at(workerKill+patience)) {
 			return false
 		}
 		s.kill(running)
@@ -242,6 +243,13 @@ func (s *stage) begin(ctx context.Context, c chapter) bool {
 	s.view.chapter(c)
 	return true
 }
+
+// A worker is killed when it runs as many steps, or when the story cannot wait
+// any longer, as a share of the whole.
+const (
+	wanted   = 2
+	patience = 0.06
+)
 
 func (s *stage) kill(running int) {
 	pid := s.other.pid()

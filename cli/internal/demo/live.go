@@ -73,7 +73,7 @@ func (v *live) tick() {
 		if i >= rows {
 			break
 		}
-		b.WriteString(line)
+		b.WriteString(terminal.Clip(line, columns))
 		if i < rows-1 {
 			b.WriteString(endLine)
 		}
@@ -249,8 +249,8 @@ func (v *live) pulse(passed time.Duration) string {
 	}
 	median, most95 := v.tally.percentiles()
 	return fmt.Sprintf("%s %s  %s", v.paint.Paint(terminal.Good, terminal.Pad(line.String(), seconds, true)),
-		terminal.Pad(fmt.Sprintf("%d completed/s", now), 14, false),
-		v.paint.Paint(terminal.Dim, fmt.Sprintf("enqueued → started: half within %v, 95%% within %v", median, most95)))
+		terminal.Pad(fmt.Sprintf("%d completed/s", now), 15, false),
+		v.paint.Paint(terminal.Dim, fmt.Sprintf("start within %v, 95%% within %v", median, most95)))
 }
 
 func (v *live) feedLine(s said, columns int) string {

@@ -21,7 +21,7 @@ type plain struct {
 
 func (v *plain) chapter(c chapter) {
 	v.flush()
-	fmt.Fprintf(v.out, "%s  %s\n", v.paint.Paint(terminal.Dim, clock(time.Since(v.plan.Start))), v.paint.Paint(terminal.Bold, "# "+c.text))
+	fmt.Fprintf(v.out, "%s  %s\n", v.paint.Paint(terminal.Dim, clock(c.at)), v.paint.Paint(terminal.Bold, "# "+c.text))
 }
 
 func (v *plain) event(e cyclone.StepEvent, before step) {

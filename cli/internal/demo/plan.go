@@ -43,22 +43,25 @@ const (
 	importerFix = 0.70
 	lastBurst   = 0.74
 	shopCloses  = 0.84
+
+	lastReminder = 0.64
 )
 
 // chapter is a part of the story and what to say about it.
 type chapter struct {
 	share float64
 	text  string
+	at    time.Duration // when it began
 }
 
 var chapters = []chapter{
-	{0, "A web shop hands its background work over: mail, webhooks, imports, pictures. Two worker processes run it."},
-	{partnerDown, "partner.example is down. Webhooks to it fail, and each waits longer before its next attempt."},
-	{partnerBack, "partner.example is back. What failed gets through at its next attempt; nothing has to be sent again by hand."},
-	{workerKill, "A worker process was killed with kill -9. When its leases expire, the other one runs its steps: the same attempt, again."},
-	{workerNew, "A new worker process has started and takes its share at once."},
-	{importerFix, "The importer was fixed. An operator retries the rows that were discarded for it: they open again, with one more attempt."},
-	{shopCloses, "The shop has closed. The workers finish what is left."},
+	{share: 0, text: "A web shop hands its background work over: mail, webhooks, imports, pictures. Two worker processes run it."},
+	{share: partnerDown, text: "partner.example is down. Webhooks to it fail, and each waits longer before its next attempt."},
+	{share: partnerBack, text: "partner.example is back. What failed gets through at its next attempt; nothing has to be sent again by hand."},
+	{share: workerKill, text: "A worker process was killed with kill -9. When its leases expire, the other one runs its steps: the same attempt, again."},
+	{share: workerNew, text: "A new worker process has started and takes its share at once."},
+	{share: importerFix, text: "The importer was fixed. An operator retries the rows that were discarded for it: they open again, with one more attempt."},
+	{share: shopCloses, text: "The shop has closed. The workers finish what is left."},
 }
 
 // Encode is the plan for another process.

@@ -57,7 +57,7 @@ func (s *shop) tick(n int) []cyclone.Request {
 		}
 		out = append(out, s.jobs.webhook.With(webhook{URL: url, Order: s.orders}, cyclone.WithQueue("webhooks")))
 	}
-	if n%4 == 1 { // a reminder for later
+	if n%4 == 1 && time.Now().Before(s.plan.at(lastReminder)) { // for later
 		customer := fmt.Sprintf("customer%d@mail.example", 1000+s.dice.IntN(9000))
 		out = append(out, s.jobs.email.With(email{To: customer, Subject: "Your basket waits for you"},
 			cyclone.WithQueue("mail"), cyclone.WithDelay(3*s.plan.unit())))
@@ -65,7 +65,7 @@ func (s *shop) tick(n int) []cyclone.Request {
 	if n%2 == 1 {
 		out = append(out, s.importRow())
 	}
-	if n%3 == 2 {
+	if n%2 == 0 {
 		out = append(out, s.jobs.picture.With(picture{Product: s.orders, Pixels: s.dice.IntN(1 << 20)}, cyclone.WithQueue("media")))
 	}
 	if n%(5*ticks) == ticks && time.Now().Before(s.plan.at(lastBurst)) { // a newsletter sign-up page, a burst of contacts

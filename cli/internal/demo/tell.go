@@ -65,13 +65,17 @@ func (s *Summary) lines() []remark {
 	}
 	all := s.Total
 	if sum := all.Completed + all.Discarded + all.Unfinished; sum == all.Enqueued {
-		good("Every step is accounted for: %d enqueued = %d completed + %d discarded + %d unfinished.", all.Enqueued, all.Completed, all.Discarded, all.Unfinished)
+		left := ""
+		if all.Unfinished > 0 {
+			left = fmt.Sprintf(" + %d unfinished", all.Unfinished)
+		}
+		good("Every step is accounted for: %d enqueued = %d completed + %d discarded%s.", all.Enqueued, all.Completed, all.Discarded, left)
 	} else if !s.Missed {
 		bad("%d steps were enqueued, and %d are accounted for.", all.Enqueued, sum)
 	}
 	if hooks := s.Kinds["deliver_webhook"]; hooks.Failed > 0 {
-		good("While the partner was down %s of webhooks failed; %s got through at a later attempt.",
-			terminal.Plural(hooks.Failed, "delivery", "deliveries"), terminal.Count(hooks.Recovered))
+		good("%s to deliver a webhook failed while the partner was down; those %s got through later.",
+			terminal.Plural(hooks.Failed, "attempt", "attempts"), terminal.Plural(hooks.Recovered, "webhook", "webhooks"))
 	}
 	if mail := s.Kinds["send_email"]; mail.Failed > 0 {
 		good("%s turned away by the mail server went out when it said to come back.", terminal.Plural(mail.Recovered, "letter", "letters"))

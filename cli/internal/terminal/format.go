@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Duration shows a duration with the two digits that matter: 850ms, 3.2s, 4m10s,
+// Duration shows a duration with the digits that matter: 40µs, 850ms, 3.2s, 4m10s,
 // 5h12m, 3d4h. Negative ones have a sign.
 func Duration(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "-" + Duration(-max(d, -1<<62))
 	case d < time.Millisecond:
-		return fmt.Sprintf("%.1fms", float64(d)/1e6)
+		return strconv.FormatInt(d.Microseconds(), 10) + "µs"
 	case d < 10*time.Millisecond:
 		return fmt.Sprintf("%.1fms", float64(d)/1e6)
 	case d < time.Second:

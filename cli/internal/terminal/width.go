@@ -3,6 +3,7 @@ package terminal
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Width is the number of columns that clean text takes.
@@ -67,6 +68,31 @@ func Fit(s string, width int) string {
 		b.WriteRune(r)
 	}
 	return strings.TrimRight(b.String(), " ") + "…"
+}
+
+// Clip cuts painted text to a width and leaves its colours whole.
+func Clip(s string, width int) string {
+	used := 0
+	for i := 0; i < len(s); {
+		if n := sgr(s[i:]); n > 0 {
+			i += n
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if used += runeWidth(r); used > width {
+			return s[:i] + "\x1b[0m"
+		}
+		i += size
+	}
+	return s
+}
+
+// sgr is the length of the colour sequence that s begins with, 0 for none.
+func sgr(s string) int {
+	if !strings.HasPrefix(s, "\x1b[") {
+		return 0
+	}
+	return strings.IndexByte(s, 'm') + 1
 }
 
 // Pad fills text with spaces up to a width, on the left when right is set.
