@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,16 +23,17 @@ func (c *Client) Drain(ctx context.Context, queue string) error {
 	if err := wire.CheckName("queue", queue); err != nil {
 		return fmt.Errorf("queue: drain: %w", err)
 	}
-	sub, err := c.Subscribe(ctx, EventFilter{Queues: []string{queue}, Types: []cyclone.EventType{
-		cyclone.EventCompleted, cyclone.EventFailed, cyclone.EventDiscarded, cyclone.EventCancelled, cyclone.EventDeleted,
-	}})
-	if err != nil {
-		return fmt.Errorf("queue: drain %s: %w", queue, err)
-	}
-	defer func() { _ = sub.Close() }()
 	d, err := c.open(ctx)
 	if err != nil {
 		return err
+	}
+	sub, err := c.Subscribe(ctx, EventFilter{Queues: []string{queue}, Types: []cyclone.EventType{
+		cyclone.EventCompleted, cyclone.EventFailed, cyclone.EventDiscarded, cyclone.EventCancelled, cyclone.EventDeleted,
+	}})
+	if err == nil {
+		defer func() { _ = sub.Close() }()
+	} else if sub = nil; !errors.Is(err, ErrFull) { // at maxmemory it can only count
+		return fmt.Errorf("queue: drain %s: %w", queue, err)
 	}
 	for {
 		q, err := d.counts(ctx, queue)
@@ -41,19 +43,23 @@ func (c *Client) Drain(ctx context.Context, queue string) error {
 		if q.Unfinished() == 0 {
 			return nil
 		}
-		if err := sub.settle(ctx); err != nil {
+		if err := c.restDrain(ctx, sub); err != nil {
 			return err
 		}
 	}
 }
 
-// settle waits for events, or a while, and then a little longer for those that
+// restDrain waits for events, or a while, and then a little longer for those that
 // come in one go.
-func (s *Subscription) settle(ctx context.Context) error {
+func (c *Client) restDrain(ctx context.Context, sub *Subscription) error {
+	var wake <-chan struct{}
+	if sub != nil {
+		wake = sub.wake
+	}
 	late := time.NewTimer(drainLate)
 	defer late.Stop()
 	select {
-	case <-s.wake:
+	case <-wake:
 		late.Reset(drainSoon)
 		select {
 		case <-late.C:
@@ -63,10 +69,11 @@ func (s *Subscription) settle(ctx context.Context) error {
 	case <-late.C:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.l.client.life.Done():
+	case <-c.life.Done():
 		return ErrClosed
 	}
-	for _, ok := s.pop(); ok; _, ok = s.pop() {
+	if sub != nil {
+		sub.clear()
 	}
 	return nil
 }

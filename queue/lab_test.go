@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -187,3 +188,6 @@ func baseName(key string) string {
 func zAt(at time.Time, member string) redis.Z {
 	return redis.Z{Score: float64(at.UnixMilli() * scoreUnit), Member: member}
 }
+
+// names returns the sorted names of a table, so that dice choose alike each time.
+func (l *lab) names(table map[string]func()) []string { return slices.Sorted(maps.Keys(table)) }

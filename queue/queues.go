@@ -52,6 +52,12 @@ func (c *Client) Queues(ctx context.Context) ([]QueueInfo, error) {
 }
 
 func (d *deployment) queueInfos(ctx context.Context) (queueInfos, error) {
+	client := d.parts[0].client
+	now, err := client.rdb.Time(ctx).Result() // for the ages
+	if err != nil {
+		return nil, err
+	}
+	client.clock.observe(now.UnixMilli())
 	known, err := d.queues(ctx)
 	if err != nil {
 		return nil, err

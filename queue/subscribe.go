@@ -136,6 +136,13 @@ func (s *Subscription) pop() (r received, ok bool) {
 	return r, true
 }
 
+// clear drops what waits for the reader.
+func (s *Subscription) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = nil
+}
+
 // push never blocks: what does not fit is dropped, and the place is marked.
 func (s *Subscription) push(e cyclone.StepEvent) {
 	s.mu.Lock()
