@@ -19,7 +19,8 @@ const (
 	unknownSpread = 10 * time.Second
 )
 
-// setTerms fixes the settings that apply to this attempt.
+// setTerms fixes the settings that apply to this attempt, and its ordinal. The
+// mutex is held.
 func (a *attempt) setTerms() {
 	a.terms = a.kind.plain
 	if a.claim.Envelope.Set != 0 {
@@ -28,7 +29,15 @@ func (a *attempt) setTerms() {
 	if limit := a.claim.Counters.Limit; limit > 0 {
 		a.rule.MaxAttempts = limit
 	}
-	a.ordinal = a.claim.Envelope.Failures + 1
+	a.ordinal = a.claim.Envelope.Failures + max(a.lost(), 1)
+}
+
+// lost is how many attempts of the step were lost and have to be counted as failed.
+func (a *attempt) lost() int {
+	if !a.kind.countsLost {
+		return 0
+	}
+	return a.claim.Counters.LostStarted - a.claim.Envelope.LostSeen
 }
 
 // verdict settles a claim that does not reach a handler: it cannot be read, its
@@ -45,14 +54,13 @@ func (a *attempt) verdict() (s queue.Settlement, ok bool) {
 		a.worker.unknown(env.Kind)
 		return queue.PutBack(c, unknownDelay+rand.N(unknownSpread)), true
 	}
-	a.setTerms()
 	if env.ExpiresMs > 0 && a.now.UnixMilli() >= env.ExpiresMs && env.Failures == 0 {
 		return a.discard(retry.CodeExpired, "it did not start before its expiry", 0), true
 	}
-	k := c.Counters
-	if lost := k.LostStarted - env.LostSeen; a.kind.countsLost && lost > 0 {
+	if lost := a.lost(); lost > 0 {
 		return a.countLost(lost), true
 	}
+	k := c.Counters
 	if lost := k.LostStarted + k.LostUnstarted - k.Forgiven; lost >= a.kind.maxLost {
 		return a.discard(retry.CodeAttemptLost, fmt.Sprintf("%d workers that held it were lost", lost), 0), true
 	}
@@ -61,10 +69,8 @@ func (a *attempt) verdict() (s queue.Settlement, ok bool) {
 
 // countLost treats lost attempts like failed ones, as tasks ask for.
 func (a *attempt) countLost(lost int) queue.Settlement {
-	ordinal := a.claim.Envelope.Failures + lost
-	text := fmt.Sprintf("attempt %d was lost with its worker", ordinal)
-	d := retry.Decide(a.rule, ordinal, errors.New(text), rand.Float64())
-	a.ordinal = ordinal
+	text := fmt.Sprintf("attempt %d was lost with its worker", a.ordinal)
+	d := retry.Decide(a.rule, a.ordinal, errors.New(text), rand.Float64())
 	if d.Outcome != retry.OutcomeRetry {
 		return a.discard(retry.CodeAttemptLost, text, lost)
 	}

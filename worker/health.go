@@ -38,7 +38,7 @@ func (w *Worker) Health() Health {
 	defer w.mu.Unlock()
 	h := Health{Running: w.attempts.n, Free: w.free, LastReply: w.health.lastReply, Err: w.health.err, Stopping: w.stopping}
 	for a := w.attempts.first; a != nil; a = a.next {
-		if a.started && !a.doomed.IsZero() && time.Since(a.doomed) > stuckAfter {
+		if a.stuck(time.Now()) {
 			h.Stuck++
 		}
 	}

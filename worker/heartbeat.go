@@ -80,12 +80,21 @@ func (w *Worker) lookOver(now time.Time) {
 		if now.After(a.leaseUntil) {
 			a.doom(cyclone.ErrLeaseLost)
 		}
-		if a.started && !a.reported && !a.doomed.IsZero() && now.Sub(a.doomed) > stuckAfter {
+		if a.stuck(now) && !a.reported {
 			a.reported = true
 			w.cfg.Logger.Error("cyclone: handler goes on although its context has ended; it keeps its slot",
-				"run", a.claim.ID.String(), "kind", a.claim.Envelope.Kind, "cause", context.Cause(a), "for", now.Sub(a.doomed))
+				"run", a.claim.ID.String(), "kind", a.kind.Name, "since", a.began)
 		}
 	}
+}
+
+// stuck reports whether the handler ignores that its context has ended. The mutex
+// is held.
+func (a *attempt) stuck(now time.Time) bool {
+	if !a.started {
+		return false
+	}
+	return !a.doomed.IsZero() && now.Sub(a.doomed) > stuckAfter || a.timeout > 0 && now.Sub(a.began) > a.timeout+stuckAfter
 }
 
 // shownAttempts bounds the description of a worker.
@@ -102,8 +111,7 @@ func (w *Worker) describe() []byte {
 		if env := a.claim.Envelope; env != nil {
 			info.Running = append(info.Running, queue.RunningStep{
 				RunID: a.claim.ID, Node: env.Node, Kind: env.Kind, Queue: a.claim.Queue,
-				Attempt: env.Failures + 1, // a.ordinal is its goroutine's
-				Since:   a.now,
+				Attempt: a.ordinal, Since: a.now,
 			})
 		}
 	}

@@ -32,7 +32,10 @@ func (w *Worker) begin() *attempt {
 	a := w.runnable[0]
 	w.runnable[0] = nil
 	w.runnable = w.runnable[1:]
-	a.started = a.kind != nil && !a.kind.countsLost
+	if a.kind != nil {
+		a.setTerms()
+		a.started = !a.kind.countsLost
+	}
 	w.spawn()
 	return a
 }

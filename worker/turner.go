@@ -55,8 +55,7 @@ func (w *Worker) next() *exchange {
 		for range w.parts {
 			p := w.parts[w.nextPart]
 			w.nextPart = (w.nextPart + 1) % len(w.parts)
-			if w.worth(p) {
-				w.gather(p)
+			if w.worth(p) && w.gather(p) {
 				return w.prepare(p)
 			}
 		}
@@ -65,14 +64,16 @@ func (w *Worker) next() *exchange {
 }
 
 // gather lets attempts that are about to return do so, as long as each pause
-// brings results: they travel together. The mutex is held.
-func (w *Worker) gather(p *partition) {
+// brings results: they travel together. It reports whether the turn is still worth
+// making, since another turner may have come first. The mutex is held.
+func (w *Worker) gather(p *partition) bool {
 	for seen := -1; len(p.settle) > seen && len(p.settle) < side && w.attempts.n > 0; {
 		seen = len(p.settle)
 		w.mu.Unlock()
 		runtime.Gosched()
 		w.mu.Lock()
 	}
+	return w.worth(p)
 }
 
 // worth reports whether a turn on the partition should go out now. The mutex is
@@ -156,7 +157,7 @@ func (w *Worker) take(ctx context.Context, x *exchange, reply *queue.TurnReply) 
 	for i := range reply.Claimed {
 		c := &reply.Claimed[i]
 		w.inQueue[c.Queue]++
-		if w.stopping {
+		if w.stopping || now.After(reply.LeaseUntil) {
 			w.finish(p, c.Queue, queue.GiveBack(c))
 			continue
 		}
