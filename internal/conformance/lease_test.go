@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/conformance/lab"
 	"github.com/cyclone-queue/cyclone/worker"
@@ -55,7 +57,7 @@ func TestLostLeaseEndsTheContextByTheNextHeartbeat(t *testing.T) {
 		l.Start(worker.Config{Heartbeat: 100 * time.Millisecond, Fallback: 50 * time.Millisecond}, action)
 		id := lab.Enqueue(l, action, "")
 		v.Until(1)
-		stolen := expire(l, id)
+		stolen := steal(l, id)
 		if cause := <-causes; !errors.Is(cause, cyclone.ErrLeaseLost) {
 			l.Errorf("cause %v, want ErrLeaseLost", cause)
 		}
@@ -69,13 +71,17 @@ func TestLostLeaseEndsTheContextByTheNextHeartbeat(t *testing.T) {
 	})
 }
 
-// expire puts the end of a running step's lease into the past and returns its
-// token.
-func expire(l *lab.Lab, id cyclone.RunID) string {
+// steal takes a running step from its worker, as the reaping of an expired lease
+// does, and returns the token that is void now.
+func steal(l *lab.Lab, id cyclone.RunID) string {
 	l.Helper()
 	token := l.UntilState(id, cyclone.StepRunning).Token
-	key := l.Key(id, "leased:default")
-	if err := l.Redis.ZIncrBy(context.Background(), key, -16*1e6, id.String()+":"+token).Err(); err != nil {
+	_, err := l.Redis.TxPipelined(context.Background(), func(pipe redis.Pipeliner) error {
+		pipe.ZRem(context.Background(), l.Key(id, "leased:default"), id.String()+":"+token)
+		pipe.RPush(context.Background(), l.Key(id, "ready:default:d"), id.String())
+		return nil
+	})
+	if err != nil {
 		l.Fatal(err)
 	}
 	return token

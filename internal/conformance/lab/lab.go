@@ -41,9 +41,9 @@ type Lab struct {
 // Option changes a lab.
 type Option func(*Lab)
 
-// Config sets what the lab's clients are configured with; prefix and logger are
-// the lab's.
-func Config(c queue.Config) Option { return func(l *Lab) { l.config = c } }
+// Configure sets what the lab's clients are configured with; prefix and logger
+// are the lab's.
+func Configure(c queue.Config) Option { return func(l *Lab) { l.config = c } }
 
 // OnEvent has every client of the lab call fn on its process's events.
 func OnEvent(fn func(cyclone.StepEvent)) Option {
@@ -99,6 +99,9 @@ func (l *Lab) init(opts []Option) {
 	l.Cleanup(func() { _ = l.Redis.Close() })
 	l.Cleanup(l.MustAgree) // when workers and clients have stopped
 }
+
+// Config returns what the lab's clients are configured with.
+func (l *Lab) Config() queue.Config { return l.config }
 
 // Client returns the lab's own client, which enqueues and operates.
 func (l *Lab) Client() *queue.Client {

@@ -101,6 +101,9 @@ func (l *Lab) Has(name string) bool {
 	return slices.ContainsFunc(l.Keys(), func(key string) bool { return l.name(key) == name })
 }
 
+// Named reports whether the key's name begins so.
+func (l *Lab) Named(key, name string) bool { return strings.HasPrefix(l.name(key), name) }
+
 // name returns a key without prefix and partition.
 func (l *Lab) name(key string) string {
 	rest := strings.TrimPrefix(key, l.Prefix+":")
