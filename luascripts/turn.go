@@ -1,5 +1,7 @@
 package luascripts
 
+import "slices"
+
 // Turn is the script of a worker's loop turn.
 var Turn = load("turn")
 
@@ -63,6 +65,11 @@ type TurnInput struct {
 // TurnCall fills c. Strings are passed by reference and must stay as they are
 // until the call has returned.
 func TurnCall(c *Call, k *TurnKeys, in *TurnInput) {
+	size := 15 + 2*len(in.Queues) + 3*len(in.Claims)
+	for g := range in.Groups {
+		size += 3 + 3*len(in.Groups[g].IDs) + len(in.Groups[g].Extra)
+	}
+	c.Args = slices.Grow(c.Args, size)
 	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Tries, k.Uniq, k.UniqOf, k.Results, k.History, k.Stats, k.Subs, k.Paused)
 	for i := range in.Queues {
 		q := &in.Queues[i]

@@ -178,7 +178,6 @@ type turn struct {
 	input  luascripts.TurnInput
 	call   luascripts.Call
 	detail detail
-	at     map[string]int // id:token → index into req.Settle
 }
 
 // newToken returns a fencing token: the worker's id and 80 random bits. A counter
@@ -240,7 +239,8 @@ func (t *turn) group() {
 			g++
 		}
 		if g == len(groups) {
-			groups = append(groups, luascripts.TurnGroup{Queue: q, Op: st.op})
+			n := len(t.req.Settle) - i // at the most
+			groups = append(groups, luascripts.TurnGroup{Queue: q, Op: st.op, Members: make([]string, 0, n), IDs: make([]string, 0, n)})
 			results = append(results, nil)
 			order = append(order, nil)
 		}
