@@ -55,12 +55,17 @@ if state == REPLAY then
     lost[#lost + 1] = word
   end
   for q, l, list in string.gmatch(claim_part, '(%d+) (%d+)([^;]*);') do
-    local ids = {}
+    local ids, leased = {}, key(tonumber(q), LEASED)
     for id in string.gmatch(list, '[^ ]+') do
-      ids[#ids + 1] = id
-      members[#members + 1] = id
+      -- What was lost or cancelled since is not told again: no handler may start for it.
+      if redis.call('ZSCORE', leased, id .. ':' .. token) and redis.call('HEXISTS', ghosts, id) == 0 then
+        ids[#ids + 1] = id
+        members[#members + 1] = id
+      end
     end
-    claims[#claims + 1] = {tonumber(q), tonumber(l), ids, redis.call('HMGET', steps, unpack(ids))}
+    if #ids > 0 then
+      claims[#claims + 1] = {tonumber(q), tonumber(l), ids, redis.call('HMGET', steps, unpack(ids))}
+    end
   end
   local counters = {}
   if #members > 0 then
