@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -131,11 +132,10 @@ func (s *stepAudit) find(ctx context.Context, in auditIndex, ids map[string]*sus
 		}
 		_, _ = pipe.Exec(ctx) // each command carries its own error
 		for i, id := range batch {
-			switch err := scores[i].Err(); err {
-			case nil:
+			err := scores[i].Err()
+			if err == nil {
 				ids[id].places = append(ids[id].places, in)
-			case redis.Nil:
-			default:
+			} else if !errors.Is(err, redis.Nil) {
 				return err
 			}
 		}
@@ -196,7 +196,7 @@ func (s *stepAudit) verdict(su *suspect) *Finding {
 			cancelled = in.state == cyclone.StepCancelled
 		}
 	}
-	places := append(live, indexed...)
+	places := slices.Concat(live, indexed)
 	wrong := func(rule, format string, args ...any) *Finding {
 		f := &Finding{Rule: rule, Key: s.p.keys.steps(), Member: su.id, Text: fmt.Sprintf(format, args...)}
 		if len(places) > 0 {

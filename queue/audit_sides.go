@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -56,14 +57,12 @@ func has(ctx context.Context, rdb redis.UniversalClient, members []string, ask f
 	_, _ = pipe.Exec(ctx) // each command carries its own error
 	there := make([]bool, len(members))
 	for i, cmd := range cmds {
-		switch err := cmd.Err(); err {
-		case nil:
-			b, isBool := cmd.(*redis.BoolCmd)
-			there[i] = !isBool || b.Val()
-		case redis.Nil:
-		default:
+		err := cmd.Err()
+		if err != nil && !errors.Is(err, redis.Nil) {
 			return nil, err
 		}
+		b, isBool := cmd.(*redis.BoolCmd)
+		there[i] = err == nil && (!isBool || b.Val())
 	}
 	return there, nil
 }

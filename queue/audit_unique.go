@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -84,13 +85,11 @@ func (p *partition) ended(ctx context.Context, ids, bodies []string) ([]bool, er
 	ended := make([]bool, len(ids))
 	for n, i := range asked {
 		for _, cmd := range cmds[n] {
-			switch err := cmd.Err(); err {
-			case nil:
-				ended[i] = true
-			case redis.Nil:
-			default:
+			err := cmd.Err()
+			if err != nil && !errors.Is(err, redis.Nil) {
 				return nil, err
 			}
+			ended[i] = ended[i] || err == nil
 		}
 	}
 	return ended, nil

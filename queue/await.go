@@ -58,15 +58,8 @@ func (c *Client) Await(ctx context.Context, id cyclone.RunID, out any) error {
 	w := &waiter{again: make(chan struct{}, 1)}
 	text := id.String()
 	l := &c.listen
-	l.use(func() {
-		if l.waits == nil {
-			l.waits = make(map[string]map[*waiter]struct{})
-		}
-		if l.waits[text] == nil {
-			l.waits[text] = make(map[*waiter]struct{})
-		}
-		l.waits[text][w] = struct{}{}
-	})
+	l.use()
+	l.addWaiter(text, w)
 	defer l.leave(func() {
 		if delete(l.waits[text], w); len(l.waits[text]) == 0 {
 			delete(l.waits, text)

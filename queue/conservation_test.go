@@ -191,7 +191,7 @@ func (c *chaos) wantAgreement() {
 // in the end nothing is left.
 func TestG15_NothingIsLostOrLeftOver(t *testing.T) {
 	t.Parallel()
-	seeds := 12
+	seeds := 6
 	if testing.Short() {
 		seeds = 3
 	}
@@ -201,7 +201,7 @@ func TestG15_NothingIsLostOrLeftOver(t *testing.T) {
 			cfg := Config{Partitions: 1 << (seed % 3)}
 			bubbled(t, cfg, func(l *lab) {
 				c := &chaos{lab: l, rand: rand.New(rand.NewPCG(1, uint64(seed))), did: map[string]int{}}
-				c.run(400, time.Sleep)
+				c.run(300, time.Sleep)
 				c.end(time.Sleep)
 			})
 		})

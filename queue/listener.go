@@ -26,7 +26,7 @@ type listener struct {
 }
 
 // use adds a user, who has to leave.
-func (l *listener) use(add func()) {
+func (l *listener) use() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.users++
@@ -34,7 +34,29 @@ func (l *listener) use(add func()) {
 		l.idle.Stop()
 		l.idle = nil
 	}
-	add()
+}
+
+// add lets a subscription hear events.
+func (l *listener) add(s *Subscription) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.subs == nil {
+		l.subs = make(map[*Subscription]struct{})
+	}
+	l.subs[s] = struct{}{}
+}
+
+// addWaiter lets a waiting call hear of a run's end.
+func (l *listener) addWaiter(id string, w *waiter) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waits == nil {
+		l.waits = make(map[string]map[*waiter]struct{})
+	}
+	if l.waits[id] == nil {
+		l.waits[id] = make(map[*waiter]struct{})
+	}
+	l.waits[id][w] = struct{}{}
 }
 
 func (l *listener) leave(remove func()) {

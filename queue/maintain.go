@@ -17,8 +17,6 @@ const (
 	maintainScripts = 2000
 	// workerGone is how long a worker that is not heard of stays on the list.
 	workerGone = 5 * time.Minute
-	// forever is an age that nothing reaches: only the count bounds the set.
-	forever = 200 * 365 * 24 * time.Hour
 )
 
 // Maintain does what nobody waits for, a bounded amount at a time: it removes

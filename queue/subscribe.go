@@ -70,16 +70,14 @@ func (c *Client) Subscribe(ctx context.Context, filter EventFilter) (*Subscripti
 	filter.Queues, filter.Kinds = slices.Clone(filter.Queues), slices.Clone(filter.Kinds)
 	filter.Types = slices.Clone(filter.Types)
 	s := &Subscription{l: &c.listen, filter: filter, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	s.l.use(func() {
-		if s.l.subs == nil {
-			s.l.subs = make(map[*Subscription]struct{})
-		}
-		s.l.subs[s] = struct{}{}
-	})
-	if _, err := s.l.hear(ctx); err != nil {
+	s.l.use()
+	h, err := s.l.hear(ctx)
+	if err != nil {
 		_ = s.Close()
 		return nil, fmt.Errorf("queue: subscribe: %w", err)
 	}
+	h.barrier(ctx) // what was published before is for others
+	s.l.add(s)
 	return s, nil
 }
 
