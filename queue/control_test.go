@@ -219,3 +219,19 @@ func TestPausedQueuesAreNotClaimedFrom(t *testing.T) {
 		}
 	})
 }
+
+// TestSpec_C17_ExhaustedIsCalledDiscarded in storage and wherever it is shown.
+func TestSpec_C17_ExhaustedIsCalledDiscarded(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		id := l.enqueue("a")
+		l.discard(id)
+		key := l.part(id).keys.queue("default").discarded
+		if baseName(key) != "discarded" || l.server.Client.ZScore(l.ctx, key, id.String()).Err() != nil {
+			l.Errorf("run %v is not in %s", id, key)
+		}
+		if state := l.step(id).State; string(state) != "discarded" || cyclone.StepExhausted != "discarded" {
+			l.Errorf("run %v is %s", id, state)
+		}
+		l.wantList(ListQuery{State: "discarded"}, id)
+	})
+}
