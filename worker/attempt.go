@@ -127,13 +127,23 @@ func (a *attempt) doom(cause error) {
 	}
 }
 
-// cancelled is the signal that a step was cancelled while it was running.
+// cancelled is the signal that a step was cancelled while it was ready or running.
 func (w *Worker) cancelled(id cyclone.RunID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for a := w.attempts.first; a != nil; a = a.next {
 		if a.claim.ID == id {
 			a.doom(cyclone.ErrCancelled)
+			return
 		}
+	}
+	if len(w.parts) == 0 {
+		return
+	}
+	if p := w.parts[int(id)&(len(w.parts)-1)]; p.flight > 0 {
+		if p.cancelled == nil {
+			p.cancelled = make(map[cyclone.RunID]struct{})
+		}
+		p.cancelled[id] = struct{}{}
 	}
 }

@@ -54,7 +54,7 @@ func (a *attempt) verdict() (s queue.Settlement, ok bool) {
 		a.worker.unknown(env.Kind)
 		return queue.PutBack(c, unknownDelay+rand.N(unknownSpread)), true
 	}
-	if env.ExpiresMs > 0 && a.now.UnixMilli() >= env.ExpiresMs && env.Failures == 0 {
+	if env.ExpiresMs > 0 && a.now.UnixMilli() >= env.ExpiresMs && env.Failures == 0 && c.Counters.Limit == 0 {
 		return a.discard(retry.CodeExpired, "it did not start before its expiry", 0), true
 	}
 	if lost := a.lost(); lost > 0 {

@@ -20,6 +20,9 @@ func (a *attempt) run() queue.Settlement {
 		// The lease is gone or the step cancelled: Redis refuses this and tidies up.
 		return queue.GiveBack(a.claim)
 	}
+	if a.Err() != nil {
+		return queue.GiveBack(a.claim) // cancelled, or lost, before it began
+	}
 	return a.execute()
 }
 

@@ -22,7 +22,6 @@ const stuckAfter = 30 * time.Second
 func (w *Worker) heartbeats(ctx context.Context) {
 	ticker := time.NewTicker(w.cfg.Heartbeat / beatsPerRenewal)
 	defer ticker.Stop()
-	w.renew(ctx)
 	for beat := 1; ; beat++ {
 		select {
 		case <-ctx.Done():

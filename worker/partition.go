@@ -3,6 +3,7 @@ package worker
 import (
 	"time"
 
+	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/queue"
 )
 
@@ -22,6 +23,10 @@ type partition struct {
 	timer  *time.Timer        // when to look again
 	pause  time.Duration      // after a failed turn
 	until  time.Time          // no turn before
+
+	// Steps that were cancelled while turns were under way: a claim of one of them
+	// may have been executed before, and be told of after.
+	cancelled map[cyclone.RunID]struct{}
 }
 
 // takeSettlements removes up to n settlements for a turn. The mutex is held.
@@ -86,7 +91,7 @@ func (w *Worker) wake(number int) {
 	for _, p := range w.parts {
 		if number < 0 || p.number == number {
 			p.suspect()
-			p.woken = number >= 0
+			p.woken = p.woken || number >= 0
 		}
 	}
 	w.turnable.Broadcast()

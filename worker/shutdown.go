@@ -21,9 +21,6 @@ const (
 func (w *Worker) shutdown(hard context.Context, end context.CancelFunc) error {
 	w.mu.Lock()
 	w.stopping = true
-	for _, p := range w.parts {
-		p.woken = false
-	}
 	w.turnable.Broadcast()
 	w.mu.Unlock()
 
@@ -107,6 +104,7 @@ func (w *Worker) flush(hard context.Context, end context.CancelFunc) {
 	})
 	defer stop.Stop()
 	w.mu.Lock()
+	w.passOn()
 	for w.unsent() && hard.Err() == nil {
 		w.turnable.Wait()
 	}
@@ -124,10 +122,21 @@ func (w *Worker) flush(hard context.Context, end context.CancelFunc) {
 	}
 }
 
-// unsent reports whether settlements wait or are under way. The mutex is held.
+// passOn has every partition make a last turn, which takes this worker out of line
+// and wakes another one for what is ready: it may have been woken for that itself.
+// While Redis is away the others' fallback must do. The mutex is held.
+func (w *Worker) passOn() {
+	for _, p := range w.parts {
+		p.woken = w.health.err == nil
+	}
+	w.turnable.Broadcast()
+}
+
+// unsent reports whether settlements wait or are under way, or a wake-up is to be
+// passed on. The mutex is held.
 func (w *Worker) unsent() bool {
 	for _, p := range w.parts {
-		if len(p.settle) > 0 || p.flight > 0 {
+		if len(p.settle) > 0 || p.flight > 0 || p.woken {
 			return true
 		}
 	}

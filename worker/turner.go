@@ -110,7 +110,8 @@ func (w *Worker) prepare(p *partition) *exchange {
 	for _, room := range x.req.Queues {
 		w.inQueue[room.Queue] += room.N // reserved until the reply
 	}
-	p.look, p.woken = false, false
+	// A turn without a slot cannot take what there may be: another has to look.
+	p.look, p.woken = p.look && x.slots == 0, false
 	p.flight++
 	return x
 }
@@ -137,6 +138,7 @@ func (w *Worker) failed(x *exchange, err error) {
 	p.pause = min(max(2*p.pause, 50*time.Millisecond), 5*time.Second)
 	wait := jittered(p.pause)
 	p.until = time.Now().Add(wait)
+	p.woken = true // what woke it, if anything did, is still to be used or passed on
 	p.suspect()
 	p.lookIn(wait)
 }
@@ -157,13 +159,16 @@ func (w *Worker) take(ctx context.Context, x *exchange, reply *queue.TurnReply) 
 	for i := range reply.Claimed {
 		c := &reply.Claimed[i]
 		w.inQueue[c.Queue]++
-		if w.stopping || now.After(reply.LeaseUntil) {
+		if _, cancelled := p.cancelled[c.ID]; cancelled || w.stopping || now.After(reply.LeaseUntil) {
 			w.finish(p, c.Queue, queue.GiveBack(c))
 			continue
 		}
 		a := w.newAttempt(ctx, p, c, reply, now)
 		w.attempts.add(a)
 		w.runnable = append(w.runnable, a)
+	}
+	if p.flight == 0 {
+		p.cancelled = nil
 	}
 	w.spawn()
 	w.schedule(x, reply)

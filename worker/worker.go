@@ -113,6 +113,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	case <-time.After(w.cfg.Fallback):
 	}
+	// The lease's length is known before the first claim: maintenance clamps by it.
+	w.renew(hard)
 	for range turners {
 		w.wg.Go(func() { w.turner(hard) })
 	}
