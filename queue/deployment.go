@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -13,6 +14,11 @@ import (
 // schemaVersion is the layout of the keys. A client of another one refuses to
 // work on them.
 const schemaVersion = 1
+
+// ErrMismatch is returned when what is stored under the prefix does not agree with
+// the client: another layout of the keys, or another number of partitions than
+// its configuration says. Nothing was written, and waiting does not help.
+var ErrMismatch = errors.New("queue: the deployment does not agree with the client")
 
 // deployment is what is stored under one prefix, as the client sees it: the keys
 // and, per partition, the session lanes and the batch that is forming.
@@ -101,15 +107,15 @@ func (c *Client) agree(ctx context.Context) (int, error) {
 func (c *Client) check(stored []any) (int, error) {
 	schema, _ := stored[0].(string)
 	if schema != strconv.Itoa(schemaVersion) {
-		return 0, fmt.Errorf("it has schema %q and this program knows schema %d: use a version of Cyclone that knows it, or another Prefix", schema, schemaVersion)
+		return 0, fmt.Errorf("%w: it has schema %q and this program knows schema %d: use a version of Cyclone that knows it, or another Prefix", ErrMismatch, schema, schemaVersion)
 	}
 	text, _ := stored[1].(string)
 	partitions, err := strconv.Atoi(text)
 	if err != nil || partitions < 1 || partitions > maxPartitions || partitions&(partitions-1) != 0 {
-		return 0, fmt.Errorf("its number of partitions %q is not one: restore the field partitions of %s:meta", text, c.cfg.Prefix)
+		return 0, fmt.Errorf("%w: its number of partitions %q is not one: restore the field partitions of %s:meta", ErrMismatch, text, c.cfg.Prefix)
 	}
 	if c.cfg.Partitions != 0 && c.cfg.Partitions != partitions {
-		return 0, fmt.Errorf("it has %d partitions and Config.Partitions says %d: set it to %d or 0, or use another Prefix", partitions, c.cfg.Partitions, partitions)
+		return 0, fmt.Errorf("%w: it has %d partitions and Config.Partitions says %d: set it to %d or 0, or use another Prefix", ErrMismatch, partitions, c.cfg.Partitions, partitions)
 	}
 	return partitions, nil
 }

@@ -178,6 +178,9 @@ func classify(err error) (again, applied bool) {
 // Passing reports whether a call that failed with err may succeed by itself later:
 // Redis is away, loading or failing over. Errors of configuration do not pass.
 func Passing(err error) bool {
+	if errors.Is(err, ErrMismatch) || errors.Is(err, ErrClosed) {
+		return false
+	}
 	again, _ := classify(err)
 	return again || errors.Is(err, context.DeadlineExceeded)
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -36,6 +37,14 @@ func (l *Lab) Snapshot() []string {
 		}
 	}
 	return lines
+}
+
+// Same fails the test when the key space is not as it was.
+func (l *Lab) Same(before []string) {
+	l.Helper()
+	if diff := cmp.Diff(before, l.Snapshot()); diff != "" {
+		l.Errorf("the key space changed (-before +after):\n%s", diff)
+	}
 }
 
 // elements returns what a key holds, in an order that depends on nothing else.
