@@ -34,34 +34,36 @@ func Drain(t testing.TB, client *queue.Client, defs ...cyclone.Definition) {
 			d.kinds[name] = true
 		}
 	}
-	d.make = func(queues []string) *worker.Worker {
-		t.Helper()
+	d.grows = true
+	d.make = func(queues []string) (*worker.Worker, error) {
 		w, err := worker.New(client, worker.Config{
-			Queues: worker.Queues(queues...), Strict: true, Concurrency: 1, Fallback: idleFallback, Logger: logger(t),
+			Queues: worker.Queues(queues...), Strict: true, Concurrency: 1, Logger: logger(t),
+			Lease: longLease, Fallback: longFallback, Heartbeat: longLease / 3,
 		})
-		if err != nil {
-			t.Fatalf("cyclonetest: Drain: %v", err)
+		if err == nil {
+			w.Register(defs...)
 		}
-		w.Register(defs...)
-		return w
+		return w, err
 	}
 	d.run()
 }
 
-// idleFallback keeps an idle worker from asking for work that nobody told it of,
-// so that an hour of virtual time costs little.
-const idleFallback = time.Hour
+// Nobody dies in a test, and every wake-up arrives: a worker that rarely asks makes
+// an hour of virtual time cheap.
+const longLease, longFallback = time.Hour, time.Hour
 
-// DrainWorker is [Drain] with a worker as the program makes it: with its
-// definitions, queues, middleware and concurrency. It runs w until no step of any
-// kind is left in the deployment, then stops it; w cannot be run again.
+// DrainWorker is [Drain] with workers as the program makes them: with its
+// definitions, queues, middleware and concurrency. It runs one until no step of any
+// kind is left in the deployment, then stops it. For a long wait in a bubble's
+// virtual time it stops the worker and calls newWorker again, since an idle worker
+// is not free.
 //
-// It fails the test when steps stay that w does not take: of a queue that it does
-// not serve, or of a kind that it does not know.
-func DrainWorker(t testing.TB, client *queue.Client, w *worker.Worker) {
+// It fails the test when steps stay that the worker does not take: of a queue that
+// it does not serve, or of a kind that it does not know.
+func DrainWorker(t testing.TB, client *queue.Client, newWorker func() (*worker.Worker, error)) {
 	t.Helper()
 	d := newDrain(t, client)
-	d.given = w
+	d.make = func([]string) (*worker.Worker, error) { return newWorker() }
 	d.run()
 }
 

@@ -176,7 +176,10 @@ func modes(*testing.T) map[string]func(*testing.T, func(*testing.T)) {
 
 func TestDrainManySteps(t *testing.T) {
 	t.Parallel()
-	const steps = 1500
+	steps := 1500
+	if testing.Short() {
+		steps = 150
+	}
 	for name, run := range modes(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -222,13 +225,13 @@ func TestDrainWorker(t *testing.T) {
 					}
 					return nil
 				})
-				w, err := worker.New(client, worker.Config{Queues: worker.Queues("a", "b"), Concurrency: 1, Strict: true, Middleware: []worker.Middleware{trace}})
-				if err != nil {
-					t.Fatal(err)
+				newWorker := func() (*worker.Worker, error) {
+					w, err := worker.New(client, worker.Config{Queues: worker.Queues("a", "b"), Concurrency: 1, Strict: true, Middleware: []worker.Middleware{trace}})
+					w.Register(flaky)
+					return w, err
 				}
-				w.Register(flaky)
 				enqueue(t, client, flaky.With(1, cyclone.WithQueue("b")), flaky.With(2, cyclone.WithQueue("a"), cyclone.WithMaxAttempts(1)))
-				cyclonetest.DrainWorker(t, client, w)
+				cyclonetest.DrainWorker(t, client, newWorker)
 				if diff := cmp.Diff([]string{"a1", "b1", "b2"}, traced); diff != "" {
 					t.Errorf("attempts (-want +got):\n%s", diff)
 				}
@@ -237,17 +240,36 @@ func TestDrainWorker(t *testing.T) {
 	}
 }
 
+func TestDrainWorkerPassesDaysAtNoCost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := cyclonetest.NewClient(t)
+		began := time.Now()
+		yearly := cyclone.NewAction("yearly", func(cyclone.Context, int) error { return nil })
+		enqueue(t, client, yearly.With(1, cyclone.WithDelay(365*24*time.Hour)))
+		workers := 0
+		cyclonetest.DrainWorker(t, client, func() (*worker.Worker, error) {
+			workers++
+			w, err := worker.New(client, worker.Config{})
+			w.Register(yearly)
+			return w, err
+		})
+		if took := time.Since(began); took != 365*24*time.Hour || workers != 1 {
+			t.Errorf("it took %v and %d workers", took, workers)
+		}
+	})
+}
+
 func TestDrainFailsWhenItCannotEnd(t *testing.T) {
 	t.Parallel()
 	known := cyclone.NewAction("known", func(cyclone.Context, int) error { return nil })
 	unknown := cyclone.DeclareAction[int]("unknown")
-	newWorker := func(t testing.TB, client *queue.Client) *worker.Worker {
-		w, err := worker.New(client, worker.Config{})
-		if err != nil {
-			t.Fatal(err)
+	workerOn := func(client *queue.Client) func() (*worker.Worker, error) {
+		return func() (*worker.Worker, error) {
+			w, err := worker.New(client, worker.Config{})
+			w.Register(known)
+			return w, err
 		}
-		w.Register(known)
-		return w
 	}
 	for _, c := range []struct {
 		name, want string
@@ -264,19 +286,22 @@ func TestDrainFailsWhenItCannotEnd(t *testing.T) {
 			cyclonetest.Drain(t, client, known)
 		}},
 		{"unserved", `1 steps stay ready: does the worker serve all of the queues ["elsewhere"]?`, known.With(1, cyclone.WithQueue("elsewhere")), func(t testing.TB, client *queue.Client) {
-			cyclonetest.DrainWorker(t, client, newWorker(t, client))
+			cyclonetest.DrainWorker(t, client, workerOn(client))
 		}},
 		{"unknown", `does the worker know "unknown"?`, unknown.With(1), func(t testing.TB, client *queue.Client) {
-			cyclonetest.DrainWorker(t, client, newWorker(t, client))
+			cyclonetest.DrainWorker(t, client, workerOn(client))
 		}},
 		{"run already", "the worker has ended: worker: it runs, or has run, already", known.With(1), func(t testing.TB, client *queue.Client) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			w := newWorker(t, client)
+			w, _ := workerOn(client)()
 			if err := w.Run(ctx); err != nil {
 				t.Fatal(err)
 			}
-			cyclonetest.DrainWorker(t, client, w)
+			cyclonetest.DrainWorker(t, client, func() (*worker.Worker, error) { return w, nil })
+		}},
+		{"no worker", "no such mailer", known.With(1), func(t testing.TB, client *queue.Client) {
+			cyclonetest.DrainWorker(t, client, func() (*worker.Worker, error) { return nil, errors.New("no such mailer") })
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -294,6 +319,9 @@ func TestDrainFailsWhenItCannotEnd(t *testing.T) {
 
 func TestDrainFailsWhenAHandlerDoesNotReturn(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("hours of virtual time take long under the race detector")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		client := cyclonetest.NewClient(t)
 		stuck := cyclone.NewAction("stuck", func(ctx cyclone.Context, _ int) error {

@@ -15,7 +15,7 @@ import (
 // How long nothing may happen before it is taken for a mistake in the test.
 const (
 	unclaimed  = 10 * time.Second // of ready steps while nothing runs
-	unreturned = 24 * time.Hour   // of running steps, in virtual time
+	unreturned = 6 * time.Hour    // of running steps, in virtual time
 	putBacks   = 10               // of a step whose kind the worker does not know
 )
 
@@ -29,25 +29,23 @@ type drain struct {
 	client *queue.Client
 	bubble bool
 	kinds  map[string]bool // of the steps to run, nil for all
-	news   *news
 
-	given *worker.Worker                       // the only worker, or
-	make  func(queues []string) *worker.Worker // makes as many as it takes
+	make  func(queues []string) (*worker.Worker, error)
+	grows bool // a worker serves the queues that it is made for, and no others
 
 	served []string // the queues of the worker that runs
 	stop   func()   // ends it; nil when none runs
 	done   chan error
+	news   *news // while it runs
 }
 
 func newDrain(t testing.TB, client *queue.Client) *drain {
-	return &drain{t: t, client: client, bubble: inBubble()}
+	return &drain{t: t, client: client, bubble: inBubble(), news: newNews()}
 }
 
 func (d *drain) run() {
 	d.t.Helper()
-	d.news = listen(d.t, d.client)
-	defer d.news.close()
-	defer func() { d.halt() }()
+	defer d.halt()
 	for {
 		if d.bubble {
 			settle()
@@ -134,7 +132,7 @@ func (d *drain) pass(waiting []cyclone.StepInfo, queues []string) {
 	}
 	now := time.Now()
 	next, last := waiting[0].DueAt.Sub(now), waiting[len(waiting)-1].DueAt.Sub(now)
-	if next > awhile && d.given == nil {
+	if next > awhile {
 		d.halt()
 		time.Sleep(next)
 		d.start(queues)
@@ -153,7 +151,7 @@ func (d *drain) await(queues []string) {
 		case <-d.news.any:
 			return
 		case err := <-d.done:
-			d.stop = nil
+			d.done <- nil // for halt
 			d.t.Fatalf("cyclonetest: Drain: the worker has ended: %v", err)
 		case <-time.After(tick):
 		}
@@ -176,15 +174,16 @@ func (d *drain) await(queues []string) {
 func (d *drain) start(queues []string) {
 	d.t.Helper()
 	if d.stop != nil {
-		if d.given != nil || slices.Equal(queues, d.served) {
+		if !d.grows || slices.Equal(queues, d.served) {
 			return
 		}
 		d.halt()
 	}
-	w := d.given
-	if w == nil {
-		w = d.make(queues)
+	w, err := d.make(queues)
+	if err != nil {
+		d.t.Fatalf("cyclonetest: Drain: %v", err)
 	}
+	d.news.open(d.t, d.client)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(d.t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
@@ -202,4 +201,5 @@ func (d *drain) halt() {
 	if err := <-d.done; err != nil {
 		d.t.Errorf("cyclonetest: Drain: %v", err)
 	}
+	d.news.close()
 }

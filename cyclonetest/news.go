@@ -9,7 +9,8 @@ import (
 	"github.com/cyclone-queue/cyclone/queue"
 )
 
-// news tells that something has happened to a step.
+// news tells that something has happened to a step. It listens between open and
+// close, and counts over all of that.
 type news struct {
 	any  chan struct{} // has room for one
 	end  context.CancelFunc
@@ -19,28 +20,33 @@ type news struct {
 	back map[cyclone.RunID]int // how often a step was released
 }
 
-// listen is in place when it returns.
-func listen(t testing.TB, client *queue.Client) *news {
+func newNews() *news { return &news{any: make(chan struct{}, 1), back: map[cyclone.RunID]int{}} }
+
+// telling are the events after which there may be less, or more, to wait for.
+var telling = []cyclone.EventType{
+	cyclone.EventEnqueued, cyclone.EventCompleted, cyclone.EventFailed, cyclone.EventSnoozed, cyclone.EventReleased,
+	cyclone.EventLost, cyclone.EventDiscarded, cyclone.EventCancelled, cyclone.EventRetried, cyclone.EventPromoted,
+	cyclone.EventRescheduled, cyclone.EventDeleted,
+}
+
+// open begins to listen. Nothing is missed after it has returned.
+func (n *news) open(t testing.TB, client *queue.Client) {
 	t.Helper()
 	ctx, end := context.WithCancel(context.WithoutCancel(t.Context()))
-	subscription, err := client.Subscribe(ctx, queue.EventFilter{Types: []cyclone.EventType{
-		cyclone.EventEnqueued, cyclone.EventCompleted, cyclone.EventFailed, cyclone.EventSnoozed, cyclone.EventReleased,
-		cyclone.EventLost, cyclone.EventDiscarded, cyclone.EventCancelled, cyclone.EventRetried, cyclone.EventPromoted,
-		cyclone.EventRescheduled, cyclone.EventDeleted,
-	}})
+	subscription, err := client.Subscribe(ctx, queue.EventFilter{Types: telling})
 	if err != nil {
 		end()
 		t.Fatalf("cyclonetest: %v", err)
 	}
-	n := &news{any: make(chan struct{}, 1), end: end, done: make(chan struct{}), back: map[cyclone.RunID]int{}}
+	done := make(chan struct{})
+	n.end, n.done = end, done
 	go func() {
-		defer close(n.done)
+		defer close(done)
 		for event := range subscription.Events(ctx) {
 			n.tell(event)
 		}
 		_ = subscription.Close()
 	}()
-	return n
 }
 
 func (n *news) tell(event cyclone.StepEvent) {

@@ -42,7 +42,7 @@ func RequireState(t testing.TB, client *queue.Client, run Handle, want cyclone.S
 func story(t testing.TB, client *queue.Client, step cyclone.StepInfo) string {
 	t.Helper()
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n  attempts: %d of %d", step.Attempts, step.MaxAttempts)
+	fmt.Fprintf(&b, "\n  attempts: %d", step.Attempts)
 	if step.Error != "" {
 		fmt.Fprintf(&b, "\n  error: %s (%s)", step.Error, step.Code)
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func main() {
 	client := devredis.Client(queue.Config{}, cyclone.WithOnStepEvent(func(cyclone.StepEvent) { seen.Add(1) }))
 
 	// Across processes: in place when Subscribe returns.
-	subscription, err := client.Subscribe(ctx, queue.EventFilter{Kinds: []string{"charge"}})
+	subscription, err := client.Subscribe(ctx, queue.EventFilter{Queues: []string{"default"}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func main() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%-9s → %-9s %s\n", event.Type, event.State, event.Error)
+		fmt.Println(event.Type, "→", event.State, cmp.Or(event.Error, "·"))
 		if event.State.Finished() {
 			break
 		}

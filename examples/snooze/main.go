@@ -18,13 +18,14 @@ import (
 // errRateLimited is what the API answers with when it is called too often.
 var errRateLimited = errors.New("429 Too Many Requests")
 
-// api is an HTTP API that is not to be called before a time.
-type api struct{ free time.Time }
+// api is an HTTP API that refuses the first calls.
+type api struct{ refuse int }
 
 // call returns how long to wait beside errRateLimited.
 func (a *api) call() (retryAfter time.Duration, err error) {
-	if wait := time.Until(a.free); wait > 0 {
-		return wait, errRateLimited
+	if a.refuse > 0 {
+		a.refuse--
+		return 50 * time.Millisecond, errRateLimited
 	}
 	return 0, nil
 }
@@ -33,8 +34,8 @@ func (a *api) call() (retryAfter time.Duration, err error) {
 func (a *api) sync(ctx cyclone.Context, account string) (string, error) {
 	retryAfter, err := a.call()
 	if errors.Is(err, errRateLimited) {
-		fmt.Printf("attempt %d: rate limited, snoozing\n", ctx.Attempt())
-		return "", cyclone.Snooze(min(retryAfter, 50*time.Millisecond))
+		fmt.Printf("attempt %d: rate limited, snoozing for %v\n", ctx.Attempt(), retryAfter)
+		return "", cyclone.Snooze(retryAfter)
 	}
 	if err != nil {
 		return "", err
@@ -50,7 +51,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	limited := &api{free: time.Now().Add(80 * time.Millisecond)}
+	limited := &api{refuse: 2}
 	SyncAccount := cyclone.NewStep("sync_account", limited.sync, cyclone.WithMaxAttempts(1))
 	w.Register(SyncAccount)
 	go w.Run(ctx)
