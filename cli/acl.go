@@ -17,7 +17,7 @@ func (p *program) aclCommand() *urfave.Command {
 		Usage: "print the smallest Redis ACL rules that a process needs",
 		Description: "worker: processes that enqueue, work, inspect and operate, this command line included. producer: processes that only\n" +
 			"enqueue and wait for results. viewer: processes that only look. The rules are for --prefix; they hold no password:\n" +
-			"add one with ACL SETUSER NAME '>password'.",
+			"add one with ACL SETUSER NAME '>password'. With --cluster they hold what a cluster's client needs as well.",
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "name", Usage: "`NAME` of the user", DefaultText: "PREFIX-ROLE"},
 			&urfave.BoolFlag{Name: "file", Usage: "print lines for an ACL file instead of commands for redis-cli", DisableDefaultText: true},
@@ -64,7 +64,8 @@ func (p *program) acl(c *urfave.Context) error {
 		if user == "" || strings.ContainsAny(user, " \t\r\n\"'") {
 			return usagef("", "--name %q cannot be a user's name", user)
 		}
-		v := aclView{Role: role, User: user, Rules: aclRules(role, prefix), Commands: roles[role]}
+		commands := aclCommands(role, p.setting("cluster") != "")
+		v := aclView{Role: role, User: user, Rules: aclRules(prefix, commands), Commands: commands}
 		if p.json {
 			p.object(v)
 			continue

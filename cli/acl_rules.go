@@ -3,22 +3,41 @@ package cli
 import (
 	"maps"
 	"slices"
-	"strings"
 )
 
-// connect are the commands of every connection, whatever it is for. CLIENT
+// handshake are the commands of every connection, whatever it is for. CLIENT
 // SETINFO and CLIENT MAINT_NOTIFICATIONS, which go-redis tries by default, are
 // not needed: it goes on without them.
-var handshake = []string{"client|setname", "hello", "ping"}
+var handshake = []string{"client|setname", "hello", "select"}
 
-// roles list, without the handshake, the commands that each kind of process
-// sends itself or through a script. A test runs every flow under these rules and
-// compares them with the scripts' text and with what the clients send: none is
-// missing and none too many.
+// roles list the commands that each kind of process sends itself or through a
+// script. A test runs every flow under these rules and compares them with the
+// scripts' text and with what the servers have executed: none is missing and none
+// too many.
 var roles = map[string][]string{
-	"worker":   withHandshake(),
-	"producer": withHandshake(),
-	"viewer":   withHandshake(),
+	"worker": withHandshake(
+		"ping", "publish", "subscribe", "time", "info", "wait",
+		"eval", "evalsha",
+		"del", "exists", "pexpire", "set",
+		"hdel", "hexists", "hget", "hgetall", "hincrby", "hkeys", "hlen", "hmget", "hscan", "hset", "hsetnx", "incrby",
+		"llen", "lpush", "lrange", "rpop", "rpush",
+		"zadd", "zcard", "zcount", "zmscore", "zrange", "zrangebyscore", "zrank", "zrem", "zremrangebyrank",
+		"zrevrange", "zrevrank", "zscan", "zscore",
+	),
+	"producer": withHandshake(
+		"ping", "publish", "subscribe", "time", "wait",
+		"eval", "evalsha",
+		"del", "exists", "pexpire", "set",
+		"hdel", "hexists", "hget", "hincrby", "hmget", "hset", "hsetnx", "incrby",
+		"lpush", "zadd", "zrange", "zrem", "zscan", "zscore",
+	),
+	// A viewer may send scripts, which may call nothing but these either.
+	"viewer": withHandshake(
+		"time", "info",
+		"eval", "evalsha",
+		"hexists", "hget", "hgetall", "hkeys", "hlen", "hmget", "hscan",
+		"llen", "lrange", "zcard", "zcount", "zrange", "zrank", "zrevrange", "zrevrank", "zscan", "zscore",
+	),
 }
 
 var roleDuties = map[string]string{
@@ -35,12 +54,25 @@ func withHandshake(commands ...string) []string {
 	return slices.Compact(all)
 }
 
-// aclRules are the rules of a role: the deployment's keys and channels, and no
-// command beyond the list.
-func aclRules(role, prefix string) []string {
+// clusterCommands are what a client of Redis Cluster needs besides.
+var clusterCommands = []string{"cluster|slots", "command"}
+
+// aclCommands returns the commands of a role.
+func aclCommands(role string, cluster bool) []string {
+	commands := slices.Clone(roles[role])
+	if cluster {
+		commands = append(commands, clusterCommands...)
+		slices.Sort(commands)
+	}
+	return commands
+}
+
+// aclRules allow the deployment's keys and channels, and no command beyond the
+// list.
+func aclRules(prefix string, commands []string) []string {
 	rules := []string{"~" + prefix + ":*", "resetchannels", "&" + prefix + ":*", "-@all"}
-	for _, command := range roles[role] {
-		rules = append(rules, "+"+strings.ToLower(command))
+	for _, command := range commands {
+		rules = append(rules, "+"+command)
 	}
 	return rules
 }

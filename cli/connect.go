@@ -112,21 +112,41 @@ func (p *program) options() (*redis.UniversalOptions, error) {
 		ClientName: "cyclone-cli", DialTimeout: dialTimeout, DialerRetries: dialAttempts, MaxRetries: 1,
 		DisableIdentity: true, ContextTimeoutEnabled: true, // CLIENT SETINFO is not in the minimal rules
 	}
-	sentinels, nodes := addresses(p.setting("sentinel")), addresses(p.setting("cluster"))
-	switch {
-	case len(sentinels) > 0 && len(nodes) > 0:
-		return nil, usagef("Give one of them.", "--sentinel and --cluster exclude each other")
-	case p.flagSet("redis") && len(sentinels)+len(nodes) > 0 && (p.flagSet("sentinel") || p.flagSet("cluster")):
-		return nil, usagef("Give one of them.", "--redis, --sentinel and --cluster exclude each other")
-	case p.flagSet("redis"):
-		return o, p.fromURL(o)
-	case len(sentinels) > 0:
-		return o, p.fromSentinels(o, sentinels)
-	case len(nodes) > 0:
+	way, err := p.way()
+	if err != nil {
+		return nil, err
+	}
+	switch way {
+	case "sentinel":
+		return o, p.fromSentinels(o, addresses(p.setting("sentinel")))
+	case "cluster":
+		nodes := addresses(p.setting("cluster"))
 		o.Addrs, o.IsClusterMode, p.target = nodes, true, "the cluster of "+strings.Join(nodes, ", ")
 		return o, p.secure(o)
 	}
 	return o, p.fromURL(o)
+}
+
+// ways are the settings that say where the server is.
+var ways = []string{"redis", "sentinel", "cluster"}
+
+// way returns the one of them that is given; a flag wins over the environment.
+func (p *program) way() (string, error) {
+	for _, given := range []func(string) bool{p.flagSet, func(name string) bool { return p.setting(name) != "" }} {
+		var found []string
+		for _, name := range ways {
+			if given(name) {
+				found = append(found, name)
+			}
+		}
+		if len(found) > 1 {
+			return "", usagef("Give one of them, as a flag or in the environment.", "--%s exclude each other", strings.Join(found, " and --"))
+		}
+		if len(found) == 1 {
+			return found[0], nil
+		}
+	}
+	return "redis", nil
 }
 
 func (p *program) fromSentinels(o *redis.UniversalOptions, addrs []string) (err error) {

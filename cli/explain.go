@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"strings"
@@ -64,12 +66,16 @@ func withoutPackages(text string) string {
 	return text
 }
 
+const mayNot = "This Redis user may not do that: `cyclone acl` prints the rules that it needs."
+
 // serverHints say what to do about errors of the server, by how they begin.
 var serverHints = []struct{ prefix, next string }{
 	{"NOAUTH", "The server wants a password: set CYCLONE_PASSWORD, or give --password-file."},
 	{"WRONGPASS", "Check user and password: --user, CYCLONE_PASSWORD or --password-file."},
-	{"ERR invalid password", "Check CYCLONE_PASSWORD or --password-file."},
-	{"NOPERM", "This Redis user may not do that: `cyclone acl` prints the rules that it needs."},
+	{"invalid password", "Check CYCLONE_PASSWORD or --password-file."},
+	{"NOPERM", mayNot},
+	{"ACL failure in script", mayNot},
+	{"The user executing the script", mayNot},
 	{"READONLY", "This is a replica: give the primary's address, or --sentinel and --master-name."},
 	{"MOVED", "This is a node of a Redis Cluster: give its addresses with --cluster."},
 	{"CROSSSLOT", "This is a Redis Cluster: give its addresses with --cluster."},
@@ -91,10 +97,28 @@ func (p *program) explainServer(ctx context.Context, err error, f *failure) {
 	case errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
 		f.exit = ExitUnavailable
 		f.next = "It took too long. " + p.whereNext()
+		if p.overTLS {
+			f.next += " If it does not speak TLS, leave --tls out."
+		}
+	case strings.Contains(err.Error(), "can't parse"), strings.Contains(err.Error(), "invalid reply"):
+		f.exit = ExitUnavailable
+		f.next = "What answers at " + p.target + " is not Redis, or wants TLS: --tls, or a rediss:// URL."
+	case isTLS(err):
+		f.exit = ExitUnavailable
+		f.next = "Trust the server's certificate with --tls-ca FILE, name it with --tls-server-name, or leave --tls out."
 	case errors.As(err, &network), strings.Contains(err.Error(), "connection refused"), strings.Contains(err.Error(), "sentinels"):
 		f.exit = ExitUnavailable
 		f.next = p.whereNext()
 	}
+}
+
+// isTLS reports whether a server was reached and TLS has failed.
+func isTLS(err error) bool {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var verify *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	return errors.As(err, &unknown) || errors.As(err, &name) || errors.As(err, &verify) || errors.As(err, &record)
 }
 
 // whereNext says how to get to the right server.
@@ -108,7 +132,9 @@ func (p *program) whereNext() string {
 // hide removes the password from a text.
 func (p *program) hide(text string) string {
 	for _, secret := range p.secrets {
-		text = strings.ReplaceAll(text, secret, "***")
+		if len(secret) > 2 { // a shorter one is in every word
+			text = strings.ReplaceAll(text, secret, "***")
+		}
 	}
 	return text
 }

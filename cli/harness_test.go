@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/testserver"
 	"github.com/cyclone-queue/cyclone/queue"
@@ -30,6 +32,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv(asProgram, "1"); err != nil {
 		panic(err)
 	}
+	redis.SetLogger(silentLogger{}) // servers that are not there are part of the tests
 	testserver.Run(m)
 }
 

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/cyclone-queue/cyclone/cli/internal/terminal"
@@ -28,6 +29,7 @@ var errInterrupted = errors.New("interrupted")
 // Main runs the program on the process's own arguments and streams and returns
 // its exit code. The first interrupt ends it softly, the second one at once.
 func Main() int {
+	redis.SetLogger(silentLogger{}) // errors come back to whoever called
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 2)
@@ -40,6 +42,11 @@ func Main() int {
 	}()
 	return Run(ctx, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, LookupEnv: os.LookupEnv}, os.Args[1:]...)
 }
+
+// silentLogger keeps go-redis from writing on standard error.
+type silentLogger struct{}
+
+func (silentLogger) Printf(context.Context, string, ...any) {}
 
 // Run runs one command line, without the program's name, and returns its exit
 // code. Its end is soft when ctx is done. It may be called concurrently.
@@ -61,7 +68,8 @@ type program struct {
 
 	global  *urfave.Context // the program's own flags
 	target  string          // the server, for messages
-	secrets []string        // what no message may contain
+	overTLS bool
+	secrets []string // what no message may contain
 	cleanup []func() error
 }
 

@@ -22,6 +22,7 @@ func (p *program) tls(o *redis.UniversalOptions) error {
 	if !wanted && !insecure && ca+cert+key+name == "" {
 		return nil
 	}
+	p.overTLS = true
 	cfg := o.TLSConfig
 	if cfg == nil {
 		cfg = &tls.Config{MinVersion: tls.VersionTLS12}

@@ -220,5 +220,6 @@ func (t *tally) percentiles() (median, most time.Duration) {
 		return 0, 0
 	}
 	sorted := slices.Sorted(slices.Values(t.starts))
-	return sorted[len(sorted)/2], sorted[len(sorted)*95/100]
+	// Event times are in whole milliseconds: 0 means within the first one.
+	return max(sorted[len(sorted)/2], time.Millisecond), max(sorted[len(sorted)*95/100], time.Millisecond)
 }
