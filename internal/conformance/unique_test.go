@@ -170,7 +170,7 @@ func TestUniqueForADuration(t *testing.T) {
 		}
 		l.Pass(3 * time.Hour)
 		l.Start(worker.Config{}, done)
-		l.Pass(time.Minute)
+		l.Pass(2 * time.Minute)
 		if left := l.Leftovers(); len(keysOf(l, "uniq")) > 0 {
 			l.Errorf("unique keys are left without cause: %q", left)
 		}

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2/server"
-
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/conformance/lab"
 	"github.com/cyclone-queue/cyclone/worker"
@@ -72,21 +70,15 @@ func TestIdleWorkerHearsOfDueTimes(t *testing.T) {
 // An idle worker asks seldom.
 func TestIdleWorkerIsCheap(t *testing.T) {
 	lab.Bubble(t, func(l *lab.Lab) {
-		var mu sync.Mutex
-		commands := 0
-		l.Start(worker.Config{})
+		w := l.Prepare(worker.Config{})
+		var counter lab.Counter
+		w.Redis.AddHook(&counter)
+		w.Go()
 		l.Pass(10 * time.Second)
-		l.Embedded.Miniredis().Server().SetPreHook(func(*server.Peer, string, ...string) bool {
-			mu.Lock()
-			defer mu.Unlock()
-			commands++
-			return false
-		})
+		before := counter.Count()
 		l.Pass(100 * time.Second)
-		mu.Lock()
-		defer mu.Unlock()
-		if commands > 200 || commands < 50 {
-			l.Errorf("%d commands in 100 s, want at most 2 a second", commands)
+		if n := counter.Count() - before; n > 200 || n < 50 {
+			l.Errorf("%d commands in 100 s, want at most 2 a second", n)
 		}
 	})
 }

@@ -80,14 +80,15 @@ func (l *Lab) zset(key string) []redis.Z {
 // Leftovers returns the elements of the key space that are not part of the fixed
 // set: what a deployment keeps although no step is left. That is `meta`; per
 // partition the sessions of clients (`sess`, `sessx`), the counter of ids, the
-// counters of transitions, and the padding member of each lease set.
+// counters of transitions, the names of the queues, and the padding member of
+// each lease set.
 func (l *Lab) Leftovers() []string {
 	l.Helper()
 	var left []string
 	for _, key := range l.Keys() {
 		name := l.name(key)
 		switch base, _, _ := strings.Cut(name, ":"); base {
-		case "meta", "ids", "sess", "sessx", "stats":
+		case "meta", "ids", "sess", "sessx", "stats", "queues":
 			continue
 		case "leased":
 			for _, z := range l.zset(key) {
