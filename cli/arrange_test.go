@@ -39,7 +39,7 @@ func TestArrange(t *testing.T) {
 		{"--help", "--help"},
 		{"", ""},
 	} {
-		a, err := arrange(new(program).app(), strings.Fields(c.in))
+		a, err := arrange(newProgram(Streams{}).app(), strings.Fields(c.in))
 		if err != nil {
 			t.Errorf("%s: %v", c.in, err)
 			continue
@@ -65,7 +65,7 @@ func TestArrangeRefuses(t *testing.T) {
 		{"retry 1 --=x", "not a flag", ""},
 		{"steps -- bogus", "no command", ""},
 	} {
-		_, err := arrange(new(program).app(), strings.Fields(c.in))
+		_, err := arrange(newProgram(Streams{}).app(), strings.Fields(c.in))
 		f, ok := err.(*failure)
 		if !ok || f.exit != ExitUsage || !strings.Contains(f.text, c.text) || !strings.Contains(f.next, c.next) {
 			t.Errorf("%s: %+v, want %q and %q", c.in, f, c.text, c.next)
@@ -76,7 +76,7 @@ func TestArrangeRefuses(t *testing.T) {
 // Wherever the flags of every command stand, the parser gets the same.
 func TestArrangeEveryCommand(t *testing.T) {
 	t.Parallel()
-	app := new(program).app()
+	app := newProgram(Streams{}).app()
 	for _, c := range leaves(app.Commands, nil) {
 		var flags []string
 		for i, f := range append(slices.Clone(c.command.Flags), app.Flags...) {

@@ -63,7 +63,7 @@ func (p *program) candidates(ctx context.Context, app *urfave.App, words []strin
 	default:
 		all = p.arguments(ctx, a)
 	}
-	all = slices.DeleteFunc(all, func(s string) bool { return !strings.HasPrefix(s, last) })
+	all = slices.DeleteFunc(slices.Clone(all), func(s string) bool { return !strings.HasPrefix(s, last) })
 	slices.Sort(all)
 	return slices.Compact(all)
 }

@@ -14,7 +14,7 @@ func (p *program) confirm(yes bool, word string) error {
 	if yes {
 		return nil
 	}
-	if p.json || !terminal.Is(p.In) || !terminal.Is(p.Err) {
+	if p.json || !p.tty(p.In) || !p.tty(p.Err) {
 		return refusedf("Add --yes to do it without being asked.", "not confirmed; nothing has changed")
 	}
 	fmt.Fprintf(p.Err, "Type %s to go on: ", p.painted.Paint(terminal.Bold, terminal.Clean(word)))
@@ -30,7 +30,7 @@ func (p *program) confirm(yes bool, word string) error {
 
 // ask reads a password from the terminal.
 func (p *program) ask(prompt string) (string, error) {
-	if !terminal.Is(p.In) {
+	if !p.tty(p.In) {
 		return "", usagef("Use CYCLONE_PASSWORD or --password-file.", "--ask-password needs a terminal")
 	}
 	fmt.Fprint(p.Err, prompt)

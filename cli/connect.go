@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/cyclone-queue/cyclone/queue"
@@ -110,7 +111,9 @@ func networkOf(addr string) string {
 func (p *program) options() (*redis.UniversalOptions, error) {
 	o := &redis.UniversalOptions{
 		ClientName: "cyclone-cli", DialTimeout: dialTimeout, DialerRetries: dialAttempts, MaxRetries: 1,
-		DisableIdentity: true, ContextTimeoutEnabled: true, // CLIENT SETINFO is not in the minimal rules
+		ContextTimeoutEnabled: true,
+		// What these two would ask for is not in the minimal rules.
+		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
 	way, err := p.way()
 	if err != nil {
@@ -191,7 +194,7 @@ func (p *program) fromURL(o *redis.UniversalOptions) error {
 	}
 	p.target = u.Redacted()
 	o.Addrs, o.DB, o.Username, o.Password, o.TLSConfig = []string{parsed.Addr}, parsed.DB, parsed.Username, parsed.Password, parsed.TLSConfig
-	o.Protocol = parsed.Protocol
+	o.Protocol, p.overTLS = parsed.Protocol, parsed.TLSConfig != nil
 	return p.secure(o)
 }
 

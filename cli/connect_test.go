@@ -65,7 +65,7 @@ func TestOptions(t *testing.T) {
 // peek reads the connection options that a command line comes to.
 func (e env) peek(t *testing.T, into **redis.UniversalOptions, args ...string) error {
 	t.Helper()
-	p := &program{Streams: Streams{LookupEnv: e.lookup}, now: time.Now}
+	p := newProgram(Streams{LookupEnv: e.lookup})
 	app := p.app()
 	app.Action = func(*urfave.Context) (err error) {
 		*into, err = p.options()

@@ -53,7 +53,7 @@ func (p *program) demo(c *urfave.Context) error {
 	if length < demo.MinLength || length > time.Hour {
 		return usagef("", "--for is %v: must be %v to 1h", length, demo.MinLength)
 	}
-	cfg := demo.Config{Length: length, Out: p.Out, Paint: p.paint, Live: terminal.Is(p.Out) && !c.Bool("plain") && !p.json}
+	cfg := demo.Config{Length: length, Out: p.Out, Paint: p.paint, Live: p.tty(p.Out) && !c.Bool("plain") && !p.json}
 	if p.json {
 		cfg.Event = func(e cyclone.StepEvent) { p.object(eventOf(e)) }
 	}
@@ -83,7 +83,10 @@ func (p *program) demo(c *urfave.Context) error {
 		sum.Tell(p.Out, p.paint, p.width())
 		p.demoNext(sum, real)
 	}
-	if len(sum.Findings) > 0 {
+	switch {
+	case interrupted(c.Context):
+		return silent(ExitInterrupted)
+	case len(sum.Findings) > 0:
 		return silent(ExitFindings)
 	}
 	return nil

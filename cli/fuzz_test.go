@@ -19,7 +19,7 @@ func FuzzArrange(f *testing.F) {
 	} {
 		f.Add(line)
 	}
-	app := new(program).app()
+	app := newProgram(Streams{}).app()
 	f.Fuzz(func(t *testing.T, line string) {
 		words := strings.Split(line, "\x00")
 		a, err := arrange(app, words)
@@ -58,7 +58,8 @@ func FuzzFilter(f *testing.F) {
 	f.Add("\x1b[2J", "discarded\x00", "‮", "\xff", "9999999999h", "-1h")
 	now := time.Date(2026, 2, 3, 10, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, queueName, state, kind, text, since, until string) {
-		p := &program{now: func() time.Time { return now }}
+		p := newProgram(Streams{})
+		p.now = func() time.Time { return now }
 		var got queue.Filter
 		var filterErr error
 		app := p.app()

@@ -22,14 +22,14 @@ var volatile = []struct {
 }{
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}( [A-Z]+)?`), "<time>"},
 	{regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*Z"`), `"<time>"`},
-	{regexp.MustCompile(`\b(\d+(\.\d+)?(ms|d|h|m|s))+ ago`), "<ago>"},
+	{regexp.MustCompile(`\b(\d+(\.\d+)?(µs|ms|d|h|m|s))+ ago`), "<ago>"},
 	{regexp.MustCompile(`in 23h\d+m|in 24h`), "in 23h59m"},
 	{regexp.MustCompile(`in (59m\d+s|1h)`), "in 59m"},
 	{regexp.MustCompile(`"delay_seconds":[\d.]+`), `"delay_seconds":<n>`},
 	{regexp.MustCompile(`"oldest_ready_seconds":[\d.]+`), `"oldest_ready_seconds":<n>`},
 	{regexp.MustCompile(`on w[a-z2-7]{7}\b`), "on <worker>"},
 	{regexp.MustCompile(`"worker":"w[a-z2-7]{7}"`), `"worker":"<worker>"`},
-	{regexp.MustCompile(` +(\d+(\.\d+)?(ms|s))+  paused`), "  <age>  paused"},
+	{regexp.MustCompile(` +(·|(\d+(\.\d+)?(µs|ms|s))+)  paused`), "  <age>  paused"},
 	{regexp.MustCompile(`(?m)^\d\d:\d\d `), "<minute> "},
 	{regexp.MustCompile(` {2,}`), "  "},
 	{regexp.MustCompile(`(?m) +$`), ""},
@@ -116,7 +116,7 @@ func TestGoldenHelp(t *testing.T) {
 	if e.ok(t) != e.ok(t, "help") {
 		t.Error("cyclone, cyclone help and cyclone --help differ")
 	}
-	for _, leaf := range leaves(new(program).app().Commands, nil) {
+	for _, leaf := range leaves(newProgram(Streams{}).app().Commands, nil) {
 		if leaf.command.Hidden {
 			continue
 		}

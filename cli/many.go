@@ -35,7 +35,7 @@ type manyResult struct {
 func (p *program) all(c *urfave.Context, client *queue.Client, m many, f queue.Filter) error {
 	dry, yes := c.Bool("dry-run"), c.Bool("yes")
 	total := -1
-	if dry || m.confirmed || terminal.Is(p.Err) {
+	if dry || m.confirmed || p.tty(p.Err) {
 		n, more, err := p.count(c.Context, client, &f, m.states...)
 		if err != nil {
 			return err

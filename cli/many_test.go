@@ -27,8 +27,9 @@ func TestManyIsResumable(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		defer cancel(nil)
 		var out bytes.Buffer
-		progress := &interrupter{cancel: func() { cancel(errInterrupted) }}
-		p := &program{Streams: Streams{Out: &out, Err: progress, LookupEnv: e.lookup}, now: hurried()}
+		progress := &trigger{on: "looked at", do: func() { cancel(errInterrupted) }}
+		p := newProgram(Streams{Out: &out, Err: progress, LookupEnv: e.lookup})
+		p.now = hurried()
 		err := p.run(ctx, []string{"cancel", "--queue", "mail", "--yes"})
 		if codeOf(err) != ExitInterrupted {
 			t.Fatalf("%v\n%s", err, progress.text.String())
@@ -53,15 +54,16 @@ func TestManyIsResumable(t *testing.T) {
 	})
 }
 
-// interrupter interrupts the program once it reports progress.
-type interrupter struct {
-	text   bytes.Buffer
-	cancel func()
+// trigger does something when a text is written.
+type trigger struct {
+	text bytes.Buffer
+	on   string
+	do   func()
 }
 
-func (w *interrupter) Write(b []byte) (int, error) {
-	if bytes.Contains(b, []byte("looked at")) {
-		w.cancel()
+func (w *trigger) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte(w.on)) {
+		w.do()
 	}
 	return w.text.Write(b)
 }

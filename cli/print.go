@@ -38,7 +38,7 @@ func (p *program) table(t *terminal.Table) {
 
 // width is that of the terminal, 0 when standard output is none.
 func (p *program) width() int {
-	if !terminal.Is(p.Out) {
+	if !p.tty(p.Out) {
 		return 0
 	}
 	columns, _ := terminal.Size(p.Out)

@@ -25,7 +25,7 @@ type progress struct {
 }
 
 func (p *program) progress() *progress {
-	return &progress{p: p, live: terminal.Is(p.Err), last: p.now()}
+	return &progress{p: p, live: p.tty(p.Err), last: p.now()}
 }
 
 // tell shows where things are, unless it did a moment ago.

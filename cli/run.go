@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -38,6 +39,9 @@ func Main() int {
 		<-signals
 		cancel(errInterrupted)
 		<-signals
+		if terminal.Is(os.Stdout) {
+			fmt.Print(terminal.LeaveScreen)
+		}
 		os.Exit(ExitInterrupted)
 	}()
 	return Run(ctx, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, LookupEnv: os.LookupEnv}, os.Args[1:]...)
@@ -51,7 +55,7 @@ func (silentLogger) Printf(context.Context, string, ...any) {}
 // Run runs one command line, without the program's name, and returns its exit
 // code. Its end is soft when ctx is done. It may be called concurrently.
 func Run(ctx context.Context, s Streams, args ...string) int {
-	p := &program{Streams: s, now: time.Now}
+	p := newProgram(s)
 	err := p.run(ctx, args)
 	p.report(err)
 	return codeOf(err)
@@ -61,6 +65,7 @@ func Run(ctx context.Context, s Streams, args ...string) int {
 type program struct {
 	Streams
 	now func() time.Time
+	tty func(stream any) bool // whether a stream is a terminal
 
 	json    bool             // print for programs
 	paint   terminal.Painter // on standard output
@@ -72,6 +77,8 @@ type program struct {
 	secrets []string // what no message may contain
 	cleanup []func() error
 }
+
+func newProgram(s Streams) *program { return &program{Streams: s, now: time.Now, tty: terminal.Is} }
 
 // run returns the error that decides about the exit code, explained.
 func (p *program) run(ctx context.Context, args []string) (err error) {
@@ -126,8 +133,8 @@ func (p *program) setColour(when string) {
 	_, no := p.env("NO_COLOR")
 	dumb, _ := p.env("TERM")
 	auto := !no && dumb != "dumb"
-	p.paint.On = when == "always" || when == "auto" && auto && terminal.Is(p.Out)
-	p.painted.On = when == "always" || when == "auto" && auto && terminal.Is(p.Err)
+	p.paint.On = when == "always" || when == "auto" && auto && p.tty(p.Out)
+	p.painted.On = when == "always" || when == "auto" && auto && p.tty(p.Err)
 }
 
 // env returns a variable that is set and not empty.

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
@@ -58,7 +59,7 @@ var stateNames = func() []string {
 // parseState reads a state's name; empty means any.
 func parseState(text string) (cyclone.StepState, error) {
 	if text != "" && !slices.Contains(stateNames, text) {
-		next := fmt.Sprintf("There is: %v.", stateNames)
+		next := "There is: " + strings.Join(stateNames, ", ") + "."
 		if near := nearest(text, stateNames); near != "" {
 			next = "Did you mean " + near + "? " + next
 		}

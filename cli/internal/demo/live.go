@@ -11,14 +11,11 @@ import (
 	"github.com/cyclone-queue/cyclone/cli/internal/terminal"
 )
 
-// Escape sequences of the live view: another screen without a cursor, so that
-// what was in the terminal is there again afterwards.
+// Escape sequences of a frame, which does not flicker.
 const (
-	enterScreen = "\x1b[?1049h\x1b[?25l"
-	leaveScreen = "\x1b[?25h\x1b[?1049l"
-	beginFrame  = "\x1b[?2026h\x1b[H" // draw at once, where the terminal can
-	endLine     = "\x1b[K\r\n"
-	endFrame    = "\x1b[J\x1b[?2026l"
+	beginFrame = "\x1b[?2026h\x1b[H" // draw at once, where the terminal can
+	endLine    = "\x1b[K\r\n"
+	endFrame   = "\x1b[J\x1b[?2026l"
 )
 
 // live draws a demo again and again on a terminal.
@@ -35,7 +32,7 @@ type live struct {
 }
 
 func newLive(out io.Writer, paint terminal.Painter, plan Plan, t *tally, c *cast, where string) *live {
-	fmt.Fprint(out, enterScreen)
+	fmt.Fprint(out, terminal.EnterScreen)
 	return &live{out: out, paint: paint, plan: plan, tally: t, cast: c, where: where}
 }
 
@@ -59,7 +56,7 @@ func (v *live) event(e cyclone.StepEvent, before step) {
 func (v *live) close() {
 	if !v.closed {
 		v.closed = true
-		fmt.Fprint(v.out, leaveScreen)
+		fmt.Fprint(v.out, terminal.LeaveScreen)
 	}
 }
 

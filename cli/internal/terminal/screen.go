@@ -7,6 +7,13 @@ import (
 	"golang.org/x/term"
 )
 
+// EnterScreen switches a terminal to another screen without a cursor, and
+// LeaveScreen back to the first one, as it was.
+const (
+	EnterScreen = "\x1b[?1049h\x1b[?25l"
+	LeaveScreen = "\x1b[?25h\x1b[?1049l"
+)
+
 // Is reports whether a stream is a terminal.
 func Is(stream any) bool {
 	f, ok := stream.(*os.File)
