@@ -54,6 +54,9 @@ func (p *partition) session(ctx context.Context, l *lane, script *luascripts.Scr
 	reply, err := p.resend(ctx, script, call, t)
 	if err != nil {
 		l.void = true
+		if redis.HasErrorPrefix(err, "OOM") {
+			p.forget(l)
+		}
 		if t.unsure {
 			return nil, fmt.Errorf("%w: %w", cyclone.ErrUnknownOutcome, err)
 		}
@@ -80,6 +83,18 @@ func (p *partition) session(ctx context.Context, l *lane, script *luascripts.Scr
 		l.void = true
 		return nil, fmt.Errorf("%w: session answered %v", cyclone.ErrUnknownOutcome, status)
 	}
+}
+
+// forget removes a void lane from the server, so that refused calls do not fill the
+// memory that they are refused for. A late original of its last call finds no
+// session and is refused. What cannot be removed now goes with its time.
+func (p *partition) forget(l *lane) {
+	ctx, cancel := context.WithTimeout(context.Background(), connectFor)
+	defer cancel()
+	pipe := p.client.rdb.Pipeline()
+	pipe.HDel(ctx, p.keys.sess(), l.name)
+	pipe.ZRem(ctx, p.keys.sessx(), l.name)
+	_, _ = pipe.Exec(ctx)
 }
 
 // operate is session for a single call outside the hot path: it takes a lane,

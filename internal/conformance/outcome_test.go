@@ -9,6 +9,7 @@ import (
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/conformance/lab"
+	"github.com/cyclone-queue/cyclone/luascripts"
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/retry"
 	"github.com/cyclone-queue/cyclone/worker"
@@ -155,6 +156,7 @@ func TestOutputs(t *testing.T) {
 // Wait of an action ends with it even though nothing is kept.
 func TestWaitOfAnAction(t *testing.T) {
 	lab.Each(t, func(l *lab.Lab) {
+		ctx := context.Background()
 		hold := make(chan struct{})
 		action := cyclone.NewAction("job", func(_ cyclone.Context, in string) error {
 			<-hold
@@ -164,29 +166,37 @@ func TestWaitOfAnAction(t *testing.T) {
 			return nil
 		})
 		l.Start(worker.Config{}, action)
-		errs := make(chan error, 2)
-		for _, in := range []string{"succeed", "fail"} {
-			run, err := cyclone.EnqueueAction(context.Background(), l.Client(), action, in)
+		c, rdb, _ := l.NewClient(l.Config())
+		looks := &lab.Tap{Script: luascripts.State}
+		rdb.AddHook(looks)
+		errs := map[string]chan error{"succeed": make(chan error, 1), "fail": make(chan error, 1)}
+		for in, done := range errs {
+			run, err := cyclone.EnqueueAction(ctx, c, action, in)
 			if err != nil {
 				l.Fatal(err)
 			}
-			go func() { errs <- run.Wait(l.Context()) }()
+			go func() { done <- run.Wait(l.Context()) }()
 		}
-		l.Until("both wait", func() bool { return l.Has("subs") })
+		l.Until("both have looked", func() bool { return looks.Calls() >= 2 })
 		close(hold)
-		for range 2 {
-			err := <-errs
-			var failed *cyclone.RunError
-			if err != nil && (!errors.As(err, &failed) || failed.Code != retry.CodePermanent || failed.Message != errBoom.Error()) {
-				l.Errorf("Wait returned %v", err)
-			}
+		if err := <-errs["succeed"]; err != nil {
+			l.Errorf("Wait returned %v, want nil", err)
 		}
+		var failed *cyclone.RunError
+		if err := <-errs["fail"]; !errors.As(err, &failed) || failed.Code != retry.CodePermanent || failed.Message != errBoom.Error() {
+			l.Errorf("Wait returned %v, want a RunError with what the handler said", err)
+		}
+	})
+}
+
+func TestWaitForWhatNeverComes(t *testing.T) {
+	lab.Each(t, func(l *lab.Lab) {
 		if err := cyclone.Attach(l.Client(), 1<<40).Wait(l.Context()); !errors.Is(err, cyclone.ErrNotFound) {
 			l.Errorf("Wait for a run that never was returned %v, want ErrNotFound", err)
 		}
 		ctx, cancel := context.WithTimeout(l.Context(), 20*time.Millisecond)
 		defer cancel()
-		run, err := cyclone.EnqueueAction(context.Background(), l.Client(), action, "succeed", cyclone.WithDelay(time.Hour))
+		run, err := cyclone.EnqueueAction(context.Background(), l.Client(), cyclone.DeclareAction[string]("job"), "")
 		if err != nil {
 			l.Fatal(err)
 		}

@@ -45,6 +45,13 @@ func startReal(t testing.TB, name string, args []string) *RealServer {
 	return s
 }
 
+// Another starts one more server of the same kind for the same test: a replica,
+// for instance.
+func (s *RealServer) Another(args ...string) *RealServer {
+	s.t.Helper()
+	return startReal(s.t, s.Name, args)
+}
+
 // Addr returns the server's host:port.
 func (s *RealServer) Addr() string { return s.p.addr() }
 

@@ -76,6 +76,8 @@ func BubbleAlone(t *testing.T, f func(l *Lab), opts ...Option) {
 			t.Fatal(err)
 		}
 		t.Cleanup(e.Close)
+		// A pool of go-redis that could not dial notices only after a second that it is closed.
+		t.Cleanup(func() { time.Sleep(2 * time.Second) })
 		l := &Lab{TB: t, Server: testserver.Miniredis, Virtual: true, Prefix: "cyclone", Embedded: e, options: e.Options}
 		l.init(opts)
 		f(l)
