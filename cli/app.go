@@ -24,7 +24,7 @@ func (p *program) app() *urfave.App {
 		Flags:     append(outputFlags(), connectionFlags()...),
 		Commands: []*urfave.Command{
 			p.demoCommand(), p.serverCommand(),
-			p.queuesCommand(), p.stepsCommand(), p.runsCommand(), p.workersCommand(), p.statsCommand(), p.doctorCommand(),
+			p.queuesCommand(), p.stepsCommand(), p.runsCommand(), p.workersCommand(), p.statsCommand(), p.eventsCommand(), p.doctorCommand(),
 			p.enqueueCommand(), p.retryCommand(), p.cancelCommand(), p.deleteCommand(), p.rescheduleCommand(), p.runNowCommand(),
 			p.pauseCommand(), p.resumeCommand(), p.drainCommand(), p.purgeCommand(),
 			p.aclCommand(), p.completionCommand(), p.versionCommand(),

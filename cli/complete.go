@@ -97,6 +97,8 @@ func (p *program) values(ctx context.Context, a *arranged, flag string) []string
 		return []string{"auto", "always", "never"}
 	case "priority":
 		return []string{cyclone.High.String(), cyclone.Default.String(), cyclone.Low.String()}
+	case "type":
+		return strings.Split(joinTypes(), ", ")
 	case "queue":
 		return p.queueNames(ctx)
 	}

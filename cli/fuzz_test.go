@@ -55,7 +55,7 @@ func FuzzArrange(f *testing.F) {
 func FuzzFilter(f *testing.F) {
 	f.Add("mail", "discarded", "send_email", "timeout", "2h", "1h")
 	f.Add("", "", "", "", "3d", "2026-02-03")
-	f.Add("\x1b[2J", "discarded\x00", "‮", "\xff", "9999999999h", "-1h")
+	f.Add("\x1b[2J", "discarded\x00", "\u202e", "\xff", "9999999999h", "-1h")
 	now := time.Date(2026, 2, 3, 10, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, queueName, state, kind, text, since, until string) {
 		p := newProgram(Streams{})

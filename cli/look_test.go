@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -163,6 +165,40 @@ func TestHostileText(t *testing.T) {
 
 func dangerous(r rune) bool {
 	return r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
+}
+
+// What happens is printed as it happens, and only what is asked for.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s testserver.Server) {
+		e := on(s)
+		c := client(t, s)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		var out bytes.Buffer
+		listening := make(chan struct{})
+		notes := &trigger{on: "Listening", do: func() { close(listening) }}
+		last := &trigger{on: "completed", do: func() { cancel(errInterrupted) }}
+		code := make(chan int)
+		go func() {
+			code <- Run(ctx, Streams{Out: io.MultiWriter(&out, last), Err: notes, LookupEnv: e.lookup}, "events", "--kind", "measure", "--type", "claimed", "--type", "completed")
+		}()
+		<-listening
+		must(cyclone.EnqueueMany(t.Context(), c, sendEmail.With("x"), measure.With("y")))
+		work(t, c, after(2, cyclone.EventCompleted), sendEmail, measure)
+		if got := <-code; got != ExitOK {
+			t.Errorf("exit %d: %s", got, notes.text.String())
+		}
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		if len(lines) != 2 || !strings.Contains(lines[0], "claimed     measure 2") || !strings.Contains(lines[1], "→ completed · attempt 1 · mail") {
+			t.Errorf("%q", lines)
+		}
+		if out := e.ok(t, "events", "--for", "10ms", "--json"); out != "" {
+			t.Errorf("%q", out)
+		}
+		e.fails(t, ExitUsage, "not a type", "events", "--type", "snooze")
+		e.fails(t, ExitUsage, "not a run id", "events", "--run", "x")
+	})
 }
 
 // Colours are for terminals, and only where they are wanted.
