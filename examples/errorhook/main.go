@@ -20,11 +20,8 @@ var errNoRate = errors.New("no exchange rate")
 
 var Convert = cyclone.NewAction("convert",
 	func(_ cyclone.Context, currency string) error {
-		if currency == "" {
-			var rates map[string]float64
-			rates["EUR"] = 1 // panics
-		}
-		return fmt.Errorf("%s: %w", currency, errNoRate)
+		code := strings.Fields(currency)[0] // panics when there is none
+		return fmt.Errorf("%s: %w", code, errNoRate)
 	},
 	cyclone.Retry(cyclone.RetryPolicy{MaxAttempts: 2, Delays: []time.Duration{10 * time.Millisecond}}))
 
