@@ -14,6 +14,9 @@ import (
 
 var errBoom = errors.New("boom")
 
+// calm workers seldom call: where hours pass, each call costs real time.
+var calm = worker.Config{Lease: time.Hour, Heartbeat: 20 * time.Minute, Fallback: 10 * time.Minute}
+
 // soon makes retries follow at once.
 var soon = cyclone.WithBackoff(func(int) time.Duration { return 0 })
 
@@ -73,8 +76,7 @@ func TestSpec_C03_DefaultWaitsGrowToAnHour(t *testing.T) {
 		const attempts = 12
 		v := l.Visits()
 		action := fails(v, attempts, cyclone.WithMaxAttempts(attempts))
-		// Rare heartbeats and rare fallback: hours pass, and each call costs real time.
-		l.Start(worker.Config{Lease: time.Hour, Heartbeat: 20 * time.Minute, Fallback: 10 * time.Minute}, action)
+		l.Start(calm, action)
 		id := lab.Enqueue(l, action, "")
 		l.Pass(6 * time.Hour)
 		if state := l.State(id); state != cyclone.StepExhausted {

@@ -39,7 +39,7 @@ func TestStartedStepDoesNotExpire(t *testing.T) {
 	lab.Bubble(t, func(l *lab.Lab) {
 		v := l.Visits()
 		action := fails(v, 3, cyclone.WithBackoff(func(int) time.Duration { return time.Minute }))
-		l.Start(worker.Config{}, action)
+		l.Start(calm, action)
 		id := lab.Enqueue(l, action, "", cyclone.WithExpiry(time.Minute))
 		l.Pass(time.Hour)
 		if n := len(v.All()); n != 4 || l.Step(id) != nil {
@@ -53,7 +53,7 @@ func TestNothingStartsEarly(t *testing.T) {
 	lab.Bubble(t, func(l *lab.Lab) {
 		v := l.Visits()
 		action := fails(v, 0)
-		l.Start(worker.Config{}, action)
+		l.Start(calm, action)
 		now := time.Now()
 		due := map[cyclone.RunID]time.Time{
 			lab.Enqueue(l, action, "", cyclone.WithDelay(90*time.Second)):                               now.Add(90 * time.Second),

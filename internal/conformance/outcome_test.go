@@ -62,7 +62,7 @@ func TestRetention(t *testing.T) {
 		brief := cyclone.NewStep("brief", done, cyclone.WithRetention(10*time.Minute))
 		action := cyclone.NewAction("action", func(cyclone.Context, string) error { return nil })
 		bad := cyclone.NewAction("bad", func(cyclone.Context, string) error { return cyclone.Permanent(errBoom) })
-		l.Start(worker.Config{}, step, brief, action, bad)
+		l.Start(calm, step, brief, action, bad)
 		enqueue := func(r cyclone.Request) cyclone.RunID {
 			receipts, err := l.Client().Enqueue(context.Background(), r)
 			if err != nil {
@@ -225,11 +225,11 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		}
 		l.Pass(time.Second / 2)
 		dead.Pull()
-		w := l.Start(cfg, action, snoozing, step)
-		l.Pass(2 * time.Hour)
-		dead.Insert()
 		_ = dead.Stop()
+		w := l.Start(cfg, action, snoozing, step)
+		l.Pass(time.Minute)
 		_ = w.Stop()
+		l.Pass(2 * time.Hour)
 		l.Pass(24 * time.Hour) // request keys
 		last := l.Start(cfg)
 		l.Pass(5 * time.Minute)

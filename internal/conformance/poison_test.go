@@ -74,7 +74,7 @@ func TestUnstartedLossesCountTowardsTheCap(t *testing.T) {
 			}
 			l.Pass(time.Duration(1<<(n+1)) * time.Second)
 		}
-		l.Start(worker.Config{}, action)
+		l.Start(calm, action)
 		l.Pass(time.Hour)
 		s := l.Step(id)
 		if n := len(v.All()); n != 0 || s == nil || s.State != cyclone.StepExhausted {

@@ -64,7 +64,7 @@ func TestUnknownKindReachesTheRightWorker(t *testing.T) {
 		}
 		l.Pass(time.Minute)
 		l.Start(worker.Config{}, action)
-		l.Pass(10 * time.Minute)
+		l.Pass(5 * time.Minute)
 		if n := len(v.All()); n != 10 || l.Count() != 0 {
 			l.Errorf("%d executions and %d steps left, want 10 and 0", n, l.Count())
 		}

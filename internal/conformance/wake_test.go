@@ -34,10 +34,9 @@ func TestIdleWorkerIsWoken(t *testing.T) {
 		})
 		l.Start(worker.Config{Fallback: time.Hour}, action)
 		l.Until("it stands in line", func() bool { return l.Has("waiters:default") })
-		median, longest := latency(l, action, seen, 200)
-		l.Logf("median %v, longest %v", median, longest)
-		// Generous: a machine that is busy with other tests is not what is tested.
-		if median > 50*time.Millisecond || longest > 2*time.Second {
+		median, longest := latency(l, action, seen, 50)
+		// The limits are for a machine that is busy with other tests; a lost wake-up takes an hour.
+		if median > time.Second || longest > 5*time.Second {
 			l.Errorf("median %v, longest %v from enqueue to handler", median, longest)
 		}
 	})

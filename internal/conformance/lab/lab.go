@@ -50,12 +50,17 @@ func OnEvent(fn func(cyclone.StepEvent)) Option {
 	return func(l *Lab) { l.onEvent = append(l.onEvent, cyclone.WithOnStepEvent(fn)) }
 }
 
-// Each runs f on every kind of server, in parallel with other tests.
+// Each runs f on every kind of server, in parallel with other tests: in real time
+// on real servers, and in a bubble on the embedded one.
 func Each(t *testing.T, f func(l *Lab), opts ...Option) {
 	t.Helper()
 	t.Parallel()
 	testserver.Each(t, func(t *testing.T, s testserver.Server) {
 		t.Parallel()
+		if s.Embedded != nil {
+			BubbleAlone(t, f, opts...)
+			return
+		}
 		f(New(t, s, opts...))
 	})
 }

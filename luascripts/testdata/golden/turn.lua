@@ -570,6 +570,12 @@ for q = 1, nq do
     wake(key(q, WAITERS), paused, queue_name(q), wake_channel, partition, now)
   end
   if wait_ms > 0 and more == 0 and room[q] > 0 then
+    if line > 0 then -- Those who died in line are in front of nobody.
+      local dead = redis.call('ZRANGEBYSCORE', key(q, WAITERS), '-inf', '(' .. score(now), 'LIMIT', 0, 100)
+      if #dead > 0 then
+        line = line - redis.call('ZREM', key(q, WAITERS), unpack(dead))
+      end
+    end
     rank = math.max(rank, line)
     redis.call('ZADD', key(q, WAITERS), score(now + wait_ms), worker)
   end
