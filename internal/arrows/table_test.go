@@ -55,6 +55,12 @@ var layers = []layer{
 	{path: "internal/embedded", modules: []string{miniredis, goRedis}},
 	{path: "internal/testserver", own: []string{"internal/embedded"}, modules: []string{goRedis, goleak}},
 	{path: "internal/faultproxy"},
+	{
+		path:    "internal/conformance",
+		own:     []string{root, "queue", "worker", "luascripts", "internal/embedded", "internal/testserver"},
+		modules: []string{goRedis, cmp},
+	},
+	{path: "internal/faults"}, // only tests
 	{path: "internal/arrows"},
 	{path: "docs"},
 }
