@@ -21,7 +21,7 @@ func (p *program) app() *urfave.App {
 		HelpName:  "cyclone",
 		Usage:     "background jobs on Redis",
 		UsageText: "cyclone COMMAND [FLAGS] [ARGUMENTS]",
-		Flags:     append(outputFlags(), connectionFlags()...),
+		Flags:     append(append(outputFlags(), connectionFlags()...), helpFlag()),
 		Commands: []*urfave.Command{
 			p.demoCommand(), p.serverCommand(),
 			p.queuesCommand(), p.stepsCommand(), p.runsCommand(), p.workersCommand(), p.statsCommand(), p.eventsCommand(), p.doctorCommand(),
@@ -31,7 +31,7 @@ func (p *program) app() *urfave.App {
 		},
 		Reader: p.In, Writer: p.Out, ErrWriter: io.Discard,
 		DisableSliceFlagSeparator: true, // a comma may be part of a --meta value
-		HideVersion:               true, HideHelpCommand: true,
+		HideVersion:               true, HideHelp: true,
 		Before:         p.before,
 		ExitErrHandler: func(*urfave.Context, error) {}, // the code is Run's
 		OnUsageError:   badFlag,
@@ -45,7 +45,9 @@ func (p *program) app() *urfave.App {
 
 // complete fills what all commands share.
 func complete(c *urfave.Command, parent string) {
-	c.HideHelpCommand = true // else `pause help` would not pause a queue named help
+	c.HideHelp = true // the parser's own makes `pause help` show help, and is shared by all runs
+	flags := len(c.VisibleFlags())
+	c.Flags = append(c.Flags, helpFlag())
 	c.OnUsageError = badFlag
 	c.CustomHelpTemplate = commandHelp
 	name := parent + c.Name
@@ -56,12 +58,28 @@ func complete(c *urfave.Command, parent string) {
 	if c.ArgsUsage != "" {
 		c.UsageText += " " + c.ArgsUsage
 	}
-	if len(c.VisibleFlags()) > 0 {
+	if flags > 0 {
 		c.UsageText += " [FLAGS]"
+	}
+	if len(c.Subcommands) > 0 && c.Action == nil {
+		c.Action = incomplete
 	}
 	for _, sub := range c.Subcommands {
 		complete(sub, name+" ")
 	}
+}
+
+// incomplete is what a command does that needs another word.
+func incomplete(c *urfave.Context) error {
+	if err := urfave.ShowSubcommandHelp(c); err != nil {
+		return err
+	}
+	return silent(ExitUsage)
+}
+
+// helpFlag is a flag that the parser knows by its name.
+func helpFlag() urfave.Flag {
+	return &urfave.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "show help", DisableDefaultText: true}
 }
 
 // before reads the program's own flags.

@@ -24,7 +24,7 @@ func (a *arranged) line(name string) []string {
 	line := append([]string{name}, a.global...)
 	line = append(line, a.path...)
 	line = append(line, a.own...)
-	if len(a.args) > 0 {
+	if len(a.args) > 0 && !slices.Contains(a.own, "--help") { // else the arguments would be taken for topics
 		line = append(append(line, "--"), a.args...)
 	}
 	return line
@@ -137,9 +137,6 @@ func findFlag(flags []urfave.Flag, name string) (urfave.Flag, bool) {
 		if slices.Contains(f.Names(), name) {
 			return f, true
 		}
-	}
-	if name == "help" || name == "h" {
-		return urfave.HelpFlag, true
 	}
 	return nil, false
 }

@@ -33,7 +33,7 @@ func TestArrange(t *testing.T) {
 		{"enqueue mail --meta a=1,2 --meta b=2", "enqueue --meta=a=1,2 --meta=b=2 -- mail"},
 		{"purge emails -y", "purge --yes -- emails"},
 		{"pause help", "pause -- help"},
-		{"retry 1 --help", "retry --help -- 1"},
+		{"retry 1 --help", "retry --help"},
 		{"steps list -h", "steps list --help"},
 		{"steps --help", "steps --help"},
 		{"--help", "--help"},
@@ -70,6 +70,15 @@ func TestArrangeRefuses(t *testing.T) {
 		if !ok || f.exit != ExitUsage || !strings.Contains(f.text, c.text) || !strings.Contains(f.next, c.next) {
 			t.Errorf("%s: %+v, want %q and %q", c.in, f, c.text, c.next)
 		}
+	}
+}
+
+// A command that needs another word shows which there are, and is not done.
+func TestIncompleteCommand(t *testing.T) {
+	t.Parallel()
+	r := env{}.run(t, "steps")
+	if r.code != ExitUsage || r.out != (env{}).ok(t, "steps", "--help") {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -49,7 +49,6 @@ func (p *program) candidates(ctx context.Context, app *urfave.App, words []strin
 				all = append(all, "--"+f.Names()[0])
 			}
 		}
-		all = append(all, "--help")
 	case a.leaf == nil || len(a.leaf.Subcommands) > 0 && len(a.args) == 0:
 		commands := app.Commands
 		if a.leaf != nil {

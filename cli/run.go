@@ -87,7 +87,7 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 	if words, ok := completing(args); ok {
 		return p.complete(ctx, app, words)
 	}
-	a, err := arrange(app, helpFlag(args))
+	a, err := arrange(app, asFlag(args))
 	if err != nil {
 		return err
 	}
@@ -102,8 +102,8 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 	return p.explain(ctx, err)
 }
 
-// helpFlag reads `help steps list` as `steps list --help`.
-func helpFlag(args []string) []string {
+// asFlag reads `help steps list` as `steps list --help`.
+func asFlag(args []string) []string {
 	if len(args) == 0 || args[0] != "help" {
 		return args
 	}
