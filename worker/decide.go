@@ -54,7 +54,7 @@ func (a *attempt) verdict() (s queue.Settlement, ok bool) {
 		a.worker.unknown(env.Kind)
 		return queue.PutBack(c, unknownDelay+rand.N(unknownSpread)), true
 	}
-	if env.ExpiresMs > 0 && a.now.UnixMilli() >= env.ExpiresMs && env.Failures == 0 && c.Counters.Limit == 0 {
+	if env.ExpiresMs > 0 && a.now.UnixMilli() >= env.ExpiresMs && !a.startedBefore() {
 		return a.discard(retry.CodeExpired, "it did not start before its expiry", 0), true
 	}
 	if lost := a.lost(); lost > 0 {
@@ -65,6 +65,13 @@ func (a *attempt) verdict() (s queue.Settlement, ok bool) {
 		return a.discard(retry.CodeAttemptLost, fmt.Sprintf("%d workers that held it were lost", lost), 0), true
 	}
 	return s, false
+}
+
+// startedBefore reports whether the step has had an attempt, or was opened again by
+// an operator: it does not expire any more.
+func (a *attempt) startedBefore() bool {
+	env, k := a.claim.Envelope, a.claim.Counters
+	return env.Failures > 0 || env.Snoozes > 0 || k.LostStarted > 0 || k.Interruptions > 0 || k.Limit > 0
 }
 
 // countLost treats lost attempts like failed ones, as tasks ask for.

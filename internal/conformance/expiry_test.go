@@ -48,6 +48,25 @@ func TestStartedStepDoesNotExpire(t *testing.T) {
 	})
 }
 
+// A snooze is an attempt that has started, too.
+func TestSnoozedStepDoesNotExpire(t *testing.T) {
+	lab.Bubble(t, func(l *lab.Lab) {
+		n := 0
+		action := cyclone.NewAction("snoozes", func(cyclone.Context, string) error {
+			if n++; n < 3 {
+				return cyclone.Snooze(time.Minute)
+			}
+			return nil
+		})
+		l.Start(calm, action)
+		id := lab.Enqueue(l, action, "", cyclone.WithExpiry(time.Minute))
+		l.Pass(time.Hour)
+		if n != 3 || l.Step(id) != nil {
+			l.Errorf("%d executions, left is %+v; want 3 and nothing", n, l.Step(id))
+		}
+	})
+}
+
 // Nothing starts before its time, whatever way the time was given.
 func TestNothingStartsEarly(t *testing.T) {
 	lab.Bubble(t, func(l *lab.Lab) {
