@@ -1,7 +1,10 @@
 package luascripts_test
 
 import (
+	"strconv"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/cyclone-queue/cyclone/luascripts"
 )
@@ -127,15 +130,29 @@ func TestClaimPromotionIsBounded(t *testing.T) {
 	t.Parallel()
 	each(t, func(l *lab) {
 		l.enqueue(item("1", due("+1")), item("2", due("+2")), item("3", due("+3")))
-		l.now += 3
+		l.now += 5
 		in := l.turnInput()
 		in.MaxPromote = 2
-		l.equal(l.turn(in).More, true)
+		reply := l.turn(in)
+		l.equal(reply.More, true)
+		l.equal(reply.NextMS, int64(0))
 		l.equal(l.content("ready:q:d"), []string{"2", "1"})
 		in = l.turnInput()
 		in.MaxPromote = 2
 		l.equal(l.turn(in).More, false)
 		l.equal(l.content("ready:q:d"), []string{"3", "2", "1"})
+	})
+}
+
+// TestClaimPromotesNothingElse: a score between two ms, which no script writes,
+// takes nothing else of its index along.
+func TestClaimPromotesNothingElse(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.enqueue(item("1", due("+9")))
+		l.put(l.rdb.ZAdd(ctx, l.key("scheduled:q"), redis.Z{Member: "2", Score: start*16 + 15.5}))
+		l.turn(l.turnInput())
+		l.equal(l.content("scheduled:q"), []string{"2@0?", "1@9d"})
 	})
 }
 
@@ -165,6 +182,9 @@ func TestClaimTellsWhatIsNext(t *testing.T) {
 		l.equal(next(), int64(1000))
 		l.enqueue(item("4", due("+5")))
 		l.equal(next(), int64(5))
+		l.ready("5")
+		l.equal(l.turn(wanting(l.turnInput(), 5)).NextMS, int64(5))
+		l.settle(luascripts.OpComplete, "5:t"+strconv.Itoa(l.tokens))
 		l.settle(luascripts.OpComplete, m[2])
 		l.put(l.rdb.Del(ctx, l.key("scheduled:q"), l.key("snoozed:q")))
 		l.equal(next(), int64(-1)) // the padding is no lease

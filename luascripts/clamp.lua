@@ -13,6 +13,6 @@ redis.call('ZREM', leased, '')
 -- The upper end leaves the padding member out, whose score is +inf.
 local late = redis.call('ZRANGEBYSCORE', leased, '(' .. score(latest * 16 + 15), score(START_LIMIT * 32), 'WITHSCORES', 'LIMIT', 0, limit)
 for i = 1, #late, 2 do
-  redis.call('ZADD', leased, 'XX', score(latest * 16 + tonumber(late[i + 1]) % 16), late[i])
+  redis.call('ZADD', leased, score(latest * 16 + tonumber(late[i + 1]) % 16), late[i])
 end
 return {0, #late / 2}

@@ -52,6 +52,19 @@ func TestEventsOfTurn(t *testing.T) {
 	})
 }
 
+// TestEventsOfAPlainTurn: nothing but good completions, and no side table in use.
+func TestEventsOfAPlainTurn(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.ready("1", "2")
+		m := l.claim(2)
+		l.watch()
+		l.settle(luascripts.OpComplete, m...)
+		l.equal(l.said(), []string{"events 1800000000000 w/completed q 1 0 0/completed q 2 1 0//detail"})
+		l.want(`leased:q pad`)
+	})
+}
+
 // TestEventsAreWatched: a turn tells its worker that somebody listens.
 func TestEventsAreWatched(t *testing.T) {
 	t.Parallel()

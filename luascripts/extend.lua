@@ -19,7 +19,7 @@ for q = 1, nq do
   local n = tonumber(ARGV[cursor])
   local members, ids, bits = cursor + 1, cursor + n + 1, cursor + 2 * n + 1
   local scores = redis.call('ZMSCORE', leased, unpack(ARGV, members, ids - 1))
-  local marks = redis.call('EXISTS', ghosts) == 1 and redis.call('HMGET', ghosts, unpack(ARGV, ids, bits - 1)) or {}
+  local marks = redis.call('HMGET', ghosts, unpack(ARGV, ids, bits - 1))
   local adds = {}
   for i = 1, n do
     local member = ARGV[members + i - 1]
@@ -38,7 +38,7 @@ for q = 1, nq do
     end
   end
   if #adds > 0 then
-    redis.call('ZADD', leased, 'XX', unpack(adds))
+    redis.call('ZADD', leased, unpack(adds))
   end
   cursor = bits + n
 end

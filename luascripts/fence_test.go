@@ -57,11 +57,11 @@ func TestFenceEachOperation(t *testing.T) {
 			each(t, func(l *lab) {
 				l.ready("1")
 				m := l.claim(1)
-				held := l.state()
+				held, counted := l.state(), l.content("stats")
 				reply := l.settle(s.op, "1:stale")
 				l.equal(reply.Lost, map[string]string{"1:stale": luascripts.ReasonLost})
 				l.equal(l.state(), held)
-				l.equal(l.total(s.verb), 0)
+				l.equal(l.content("stats"), counted)
 
 				reply = l.settle(s.op, m...)
 				l.equal(len(reply.Lost), 0)
@@ -182,6 +182,7 @@ func TestFenceSettlesSideTables(t *testing.T) {
 		l.put(l.rdb.HSet(ctx, l.key("tries"), "2", "1 0 0 0 0", "3", "2 0 0 0 0", "9", "1 0 0 0 0"))
 		l.settle(luascripts.OpComplete, m[1], "7:x")
 		l.settle(luascripts.OpKeep, m[2])
+		l.equal(l.content("history"), []string{"3=h", "9=h"})
 		l.put(l.rdb.Del(ctx, l.key("history")))
 		l.put(l.rdb.HSet(ctx, l.key("tries"), "4", "1 0 0 0 0"))
 		l.settle(luascripts.OpComplete, m[3]) // tries only

@@ -214,6 +214,21 @@ func TestGhostsInABatch(t *testing.T) {
 	})
 }
 
+// TestGhostsOnly: a claim that finds nothing but ghosts leases nothing, and says
+// the same when it is asked again.
+func TestGhostsOnly(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.ready("1", "2")
+		l.delete("1", "2")
+		call := l.turnCall(wanting(l.turnInput(), 5))
+		for range 2 {
+			l.equal(luascripts.ParseTurn(l.ok(luascripts.Turn, call)).Claims, []luascripts.Claimed{})
+			l.want(``)
+		}
+	})
+}
+
 // TestGhostsOfOneGroup: settling a group with ghosts in it settles the others,
 // drops the cancelled and makes the revived ready in its own lane.
 func TestGhostsOfOneGroup(t *testing.T) {

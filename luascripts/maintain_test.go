@@ -113,6 +113,19 @@ func TestTidyFreesKeysWhoseTimeHasPassed(t *testing.T) {
 	})
 }
 
+// TestCountersByMinute: each transition counts in its minute and in its total.
+func TestCountersByMinute(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.ready("1", "2")
+		l.now += 59_999
+		l.enqueue(item("3"))
+		l.now++
+		l.settle(luascripts.OpComplete, l.claim(5)...)
+		l.equal(l.content("stats"), []string{"30000000:enqueued=3", "30000001:completed=3", "total:completed=3", "total:enqueued=3"})
+	})
+}
+
 // TestTidyForgetsOldCounters: none stays, even when nobody tidied for long, and a
 // clock that was set back stops nothing.
 func TestTidyForgetsOldCounters(t *testing.T) {

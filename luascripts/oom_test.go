@@ -65,6 +65,7 @@ func TestMaxmemoryDrains(t *testing.T) {
 	atMaxmemory(t, func(l *lab) {
 		l.open("d.1", "c.1")
 		l.equal(l.content("sess")[len(l.content("sess"))-2], "d.1=0_")
+		l.equal(l.clamp(3_600_000, 5), 1)
 		l.equal(l.extend(3, "3:t1"), lost())
 		info := new(luascripts.Call)
 		luascripts.ExtendCall(info, *named[luascripts.ExtendKeys](l, ""), 1, "w", []byte("info"), nil)
@@ -97,11 +98,18 @@ func TestMaxmemoryDrains(t *testing.T) {
 		l.equal(l.cancel("1", "99"), []string{"scheduled", "absent"})
 		l.equal(l.delete("4", "99"), []string{"retrying", "absent"})
 		l.equal(l.purge("snoozed:q", false, 5), [2]int{1, 1})
-		l.clamp(1, 5)
 		l.tidy(5)
 		l.equal(l.trim("completed:q", 0, 0, 5), 2)
 		l.equal(l.trim("discarded:q", 0, 0, 5), 1)
 		l.equal(l.step("3").State, "retrying")
+
+		// Each by itself, with nothing to do but to store its answer.
+		l.equal(l.cancel("99"), []string{"absent"})
+		l.equal(l.delete("99"), []string{"absent"})
+		l.equal(l.revive("99"), []string{"absent"})
+		l.equal(l.purge("ready:q:d", true, 5), [2]int{0, 0})
+		l.tidy(5)
+		l.turn(l.turnInput())
 		l.equal(l.content("steps"), []string{"1=b1", "3=r3", "8=b8", "9=b9"})
 	})
 }

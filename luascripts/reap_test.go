@@ -130,9 +130,10 @@ func TestReapOfWhatIsGone(t *testing.T) {
 		l.claim(1)
 		l.put(l.rdb.Del(ctx, l.key("steps")))
 		l.expire("1")
+		counted := l.content("stats")
 		l.turn(l.turnInput())
 		l.want(`leased:q pad`)
-		l.equal(l.total("lost"), 0)
+		l.equal(l.content("stats"), counted)
 	})
 }
 
@@ -152,6 +153,11 @@ func TestReapTellsTheCountersWithTheClaim(t *testing.T) {
 		reply = l.turn(wanting(l.turnInput(), 5))
 		l.equal(reply.Counters, map[string]string{"1": "0 1 1 0 0"})
 	})
+	each(t, func(l *lab) {
+		l.ready("1")
+		in := settling(l.turnInput(), luascripts.OpRelease, l.claim(1)...)
+		l.equal(l.turn(wanting(in, 5)).Counters, map[string]string{"1": "0 0 1 0 0"})
+	})
 }
 
 // TestReapHistoryIsBounded: the oldest lines go first, and a line that is over
@@ -170,10 +176,10 @@ func TestReapHistoryIsBounded(t *testing.T) {
 			note(line)
 		}
 		l.equal(length(), 4000)
-		note(strings.Repeat("y", 80)) // 4095
-		l.equal(length(), 4095)
-		note("") // 4095 + 15 is over: the first line goes
-		l.equal(length(), 3110)
+		note(strings.Repeat("y", 96-15)) // exactly the bound
+		l.equal(length(), 4096)
+		note("") // 4096 + 15 is over: the first line goes
+		l.equal(length(), 3111)
 		note(strings.Repeat("z", 5000))
 		l.equal(length(), 5015)
 	})

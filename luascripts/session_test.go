@@ -225,7 +225,8 @@ func TestSessionEnqueueRefusalIsFinal(t *testing.T) {
 			}
 		}
 		in := l.enqueueInput(item("5"))
-		in.Items[0].Body = strings.Repeat("x", 100)
+		in.Groups = []luascripts.EnqueueGroup{plain("6")}
+		in.Items[0].Body, in.Groups[0].Bodies[0] = strings.Repeat("x", 100), strings.Repeat("x", 100)
 		l.ok(luascripts.Enqueue, l.enqueueCall(in))
 	})
 }

@@ -1,7 +1,7 @@
 -- state: all that is known of one step, read in one instant. Writes nothing.
 -- KEYS: steps ghosts tries results history scheduled retrying snoozed completed discarded cancelled
 -- ARGV: id
--- RETURNS: {0, state name or 'live' or 'absent', its score or '', body, ghost mark, counters, result, history} ('' for what is not there)
+-- RETURNS: {0, state name or 'live' or 'absent', its score, body, ghost mark, counters, result, history} (nil for what is not there)
 --@include where
 local steps, ghosts, tries, results, history = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local indexes = {KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]}
@@ -9,6 +9,6 @@ local id = ARGV[1]
 
 local found, at = where(steps, id, indexes, NAMES)
 local function field(hash)
-  return redis.call('HGET', hash, id) or ''
+  return redis.call('HGET', hash, id)
 end
-return {0, found, at or '', field(steps), field(ghosts), field(tries), field(results), field(history)}
+return {0, found, at or false, field(steps), field(ghosts), field(tries), field(results), field(history)}

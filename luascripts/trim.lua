@@ -8,8 +8,7 @@
 local steps, tries, uniq, uniqof, results, history, index = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local age, keep, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 
--- Write. A first write that needs no memory lets the rest run at maxmemory.
-redis.call('HDEL', steps, '')
+-- Write. Nothing here needs memory, so all of it runs at maxmemory.
 local ids = redis.call('ZRANGEBYSCORE', index, '-inf', score(now_ms() - age), 'LIMIT', 0, limit)
 local over = redis.call('ZCARD', index) - keep
 if over > #ids then

@@ -43,8 +43,9 @@ func TestUniqueWhileUnfinished(t *testing.T) {
 // conflict enqueues an item that must meet a held key, and lets the rest be as it was.
 func (l *lab) conflict(it luascripts.EnqueueItem) luascripts.Conflict {
 	l.Helper()
-	before := l.state()
+	before, counted := l.state(), l.content("stats")
 	reply := l.enqueue(it)
+	l.equal(l.content("stats"), counted)
 	if len(reply.Conflicts) != 1 {
 		l.Fatalf("conflicts: %v", reply.Conflicts)
 	}

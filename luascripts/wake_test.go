@@ -148,7 +148,7 @@ var quiet = map[string]func(l *lab){
 	"enqueue a duplicate":  func(l *lab) { l.enqueue(item("1", unique("Z", 0, existing))) },
 	"swap a later one":     func(l *lab) { l.enqueue(item("1", due("+9000"), unique("Z", 0, replace))) },
 	"claim everything":     func(l *lab) { l.claim(5) },
-	"settle":               func(l *lab) { l.settle(luascripts.OpRetry, "60:t1") },
+	"settle":               func(l *lab) { l.settle(luascripts.OpComplete, "60:t1") },
 	"cancel":               func(l *lab) { l.cancel("62") },
 	"delete":               func(l *lab) { l.delete("62") },
 	"revive what lives":    func(l *lab) { l.revive("60", "99") },
@@ -216,8 +216,16 @@ func TestWakeStandingInLine(t *testing.T) {
 		l.equal(l.content("waiters:q"), []string{"a@1000", "w@3100"})
 		l.equal(l.content("waiters:p"), []string{"w@3100"})
 
+		// A turn that has enough leaves all lines.
+		l.ready("7")
+		in = two()
+		l.equal(l.turn(wanting(in, 1)).More, true)
+		l.equal(l.content("waiters:q"), []string{"a@1000"})
+		l.equal(l.content("waiters:p"), nothing)
+
 		// Nobody is woken by its own turn.
 		l.ready("1", "2", "3")
+		l.stand("a", 1000)
 		l.stand("w", 3000)
 		l.said()
 		in = wanting(l.turnInput(), 1)
@@ -227,6 +235,24 @@ func TestWakeStandingInLine(t *testing.T) {
 		l.equal(l.content("waiters:q"), nothing)
 		l.equal(reply.More, true)
 		l.equal(reply.NextMS, int64(30_000))
+	})
+}
+
+// TestWakeForWhatIsDelayed: a worker without room tells a peer that a step will be
+// due; one with room looks itself.
+func TestWakeForWhatIsDelayed(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.ready("5", "6")
+		held := l.claim(2)
+		for room, want := range [][]string{{"wake.a 0"}, nothing} {
+			l.stand("a", 7000)
+			in := settling(l.turnInput(), luascripts.OpRetry, held[room])
+			in.Queues[0].Room = room
+			l.said()
+			l.turn(in)
+			l.equal(l.said(), want)
+		}
 	})
 }
 
@@ -245,5 +271,15 @@ func TestWakeOfTheRightQueue(t *testing.T) {
 		l.equal(l.said(), []string{"wake.a 0"})
 		l.equal(l.content("ready:q:d"), []string{"1"})
 		l.equal(l.content("ready:p:d"), []string{"2"})
+	})
+}
+
+// TestWakeInTheLastMillisecond of a registration.
+func TestWakeInTheLastMillisecond(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.stand("a", 0)
+		l.ready("1")
+		l.equal(l.said(), []string{"wake.a 0"})
 	})
 }

@@ -104,7 +104,7 @@ for i = 1, #indexes do
     else
       verb = 'rescheduled'
       due = math.min(tonumber(due), START_LIMIT)
-      redis.call('ZADD', indexes[i], 'XX', score(due * 16 + priority), id)
+      redis.call('ZADD', indexes[i], score(due * 16 + priority), id)
     end
     if redis.call('EXISTS', subs) == 1 then
       redis.call('PUBLISH', events,

@@ -221,6 +221,7 @@ local cursor = nclaims_at + 3 * nclaims + 1
 local ngroups = tonumber(ARGV[cursor])
 cursor = cursor + 1
 local lost = {}
+local delayed = {} -- queues in which a step waits for its time from now on
 
 -- dispose ends a claim whose step was cancelled or revived meanwhile: x drops it, r makes it ready.
 local function dispose(q, id, mark, lane_index)
@@ -291,6 +292,7 @@ local function retry_in(offset)
     local due = math.min(now + tonumber(ARGV[base]), START_LIMIT)
     redis.call('ZADD', key(q, offset), score(due * 16 + tonumber(ARGV[base + 1]) - 1), id)
     redis.call('HSET', steps, id, ARGV[base + 2])
+    delayed[q] = true
     return score(due)
   end
 end
@@ -511,7 +513,7 @@ for c = 0, nclaims - 1 do
   local want = math.min(tonumber(ARGV[base + 2]), wanted - claimed, room[q])
   local ids = want > 0 and not (some_paused and redis.call('HEXISTS', paused, queue_name(q)) == 1)
     and redis.call('RPOP', key(q, READY + l), want)
-  if ids and #ids > 0 then
+  if ids then
     local bodies
     ids, bodies = take(ids)
     local n = #ids
@@ -562,11 +564,13 @@ if wanted > 0 and claimed >= wanted then
   more = 1
 end
 
--- Wake a peer for what is left, or stand in line.
+-- Wake a peer for what is left, or stand in line. A worker without room will not look when a step that it
+-- has delayed is due: a peer has to know of it.
 local rank = 0
 for q = 1, nq do
   local line = redis.call('ZCARD', key(q, WAITERS))
-  if line > 0 and redis.call('EXISTS', key(q, READY + 1), key(q, READY + 2), key(q, READY + 3)) > 0 then
+  if line > 0 and (delayed[q] and room[q] <= 0
+    or redis.call('EXISTS', key(q, READY + 1), key(q, READY + 2), key(q, READY + 3)) > 0) then
     wake(key(q, WAITERS), paused, queue_name(q), wake_channel, partition, now)
   end
   if wait_ms > 0 and more == 0 and room[q] > 0 then
@@ -584,7 +588,7 @@ if claimed > 0 then
   soonest = math.min(soonest, now + lease_ms)
 end
 local next_due = soonest < math.huge and math.max(soonest - now, 0) or -1
-if watched and #lines > 0 then
+if #lines > 0 then
   redis.call('PUBLISH', events, score(now) .. ' ' .. worker .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
 end
 answer(sess, lane, seq, table.concat(lost, ' ') .. '|' .. table.concat(stored))
