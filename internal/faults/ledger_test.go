@@ -1,0 +1,99 @@
+package faults_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/cyclone-queue/cyclone"
+)
+
+// ledger is what all processes' handlers did.
+type ledger struct {
+	t  testing.TB
+	mu sync.Mutex
+	by map[cyclone.RunID][]entry
+}
+
+type entry struct {
+	line
+	pid int
+}
+
+func newLedger(t testing.TB) *ledger { return &ledger{t: t, by: make(map[cyclone.RunID][]entry)} }
+
+// add takes a line of a process. The last one of a process that was killed may be
+// cut short.
+func (l *ledger) add(pid int, text []byte) {
+	e := entry{pid: pid}
+	if err := json.Unmarshal(text, &e.line); err != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.by[e.RunID] = append(l.by[e.RunID], e)
+}
+
+// of returns what was done for a run.
+func (l *ledger) of(id cyclone.RunID) []entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.by[id])
+}
+
+// starts returns how often handlers were entered for a run.
+func (l *ledger) starts(id cyclone.RunID) (n int) {
+	for _, e := range l.of(id) {
+		if e.Event == "start" {
+			n++
+		}
+	}
+	return n
+}
+
+// runs returns how many runs a handler was entered for.
+func (l *ledger) runs() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.by)
+}
+
+// executions returns how often handlers were entered.
+func (l *ledger) executions() (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, all := range l.by {
+		for _, e := range all {
+			if e.Event == "start" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// check returns what is wrong with what was done for a run that has completed: it
+// succeeded, after as many failures as were asked for and in ascending attempts.
+func (l *ledger) check(id cyclone.RunID, fails int) error {
+	all := l.of(id)
+	succeeded, last := false, 0
+	for _, e := range all {
+		succeeded = succeeded || e.Event == "end" && e.Error == ""
+		if e.Event != "start" {
+			continue
+		}
+		if e.Attempt < 1 || e.Attempt < last-1 {
+			return fmt.Errorf("run %v: attempt %d started after attempt %d", id, e.Attempt, last)
+		}
+		last = max(last, e.Attempt)
+	}
+	if !succeeded {
+		return fmt.Errorf("run %v is completed, and no handler succeeded: %+v", id, all)
+	}
+	if last <= fails {
+		return fmt.Errorf("run %v: %d attempts, and %d failed", id, last, fails)
+	}
+	return nil
+}
