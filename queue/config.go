@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -68,6 +69,10 @@ type Config struct {
 	Heartbeats redis.UniversalClient
 	// Logger gets what no caller is told, default slog.Default().
 	Logger *slog.Logger
+	// Dice returns numbers from 0 to below 1, which spread pauses; default
+	// math/rand/v2. A test that has to go alike each time gives its own. It is called
+	// from any goroutine.
+	Dice func() float64
 }
 
 // withDefaults returns the config with zero fields filled, or one error that
@@ -84,6 +89,9 @@ func (c Config) withDefaults() (Config, error) {
 	fill(&c.FinishedMax, DefaultFinishedMax)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.Dice == nil {
+		c.Dice = rand.Float64
 	}
 	if c.Codec == nil {
 		c.Codec = NewMsgpackCodec(c.MaxPayload)

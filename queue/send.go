@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"strings"
 	"time"
@@ -129,7 +128,7 @@ func (p *partition) resend(ctx context.Context, script *luascripts.Script, call 
 		if !again {
 			return nil, err
 		}
-		wait := pause/2 + rand.N(pause)
+		wait := pause/2 + time.Duration(p.client.cfg.Dice()*float64(pause))
 		if ctx.Err() != nil || !deadline.IsZero() && time.Now().Add(wait).After(deadline) {
 			return nil, err
 		}

@@ -74,7 +74,7 @@ func (w *Worker) extendUntil(ctx context.Context, held []queue.Held, batch []*ac
 			return gone, err
 		}
 		w.trouble("acknowledge", err)
-		sleep(ctx, jittered(pause))
+		sleep(ctx, w.jittered(pause))
 	}
 }
 

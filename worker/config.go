@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"time"
 
@@ -87,6 +88,10 @@ type Config struct {
 	Fallback time.Duration
 	// Logger is the base of the attempts' loggers, default slog.Default().
 	Logger *slog.Logger
+	// Dice returns numbers from 0 to below 1, which spread pauses and retries and
+	// share claims among queues; default math/rand/v2. A test that has to go alike
+	// each time gives its own. It is called from any goroutine.
+	Dice func() float64
 
 	jitter     float64
 	taskPolicy cyclone.RetryPolicy
@@ -160,6 +165,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.Dice == nil {
+		c.Dice = rand.Float64
 	}
 	bad = append(bad, c.readEnvironment())
 	if err := errors.Join(bad...); err != nil {

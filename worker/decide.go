@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
@@ -47,12 +46,12 @@ func (a *attempt) verdict() (s queue.Settlement, ok bool) {
 	c, env := a.claim, a.claim.Envelope
 	switch {
 	case errors.Is(c.Err, queue.ErrEnvelopeVersion):
-		return queue.PutBack(c, unknownDelay+rand.N(unknownSpread)), true
+		return queue.PutBack(c, unknownDelay+a.worker.spread(unknownSpread)), true
 	case c.Err != nil:
 		return a.discard(retry.CodeDecode, c.Err.Error(), 0), true
 	case a.kind == nil:
 		a.worker.unknown(env.Kind)
-		return queue.PutBack(c, unknownDelay+rand.N(unknownSpread)), true
+		return queue.PutBack(c, unknownDelay+a.worker.spread(unknownSpread)), true
 	}
 	if env.ExpiresMs > 0 && a.now.UnixMilli() >= env.ExpiresMs && !a.startedBefore() {
 		return a.discard(retry.CodeExpired, "it did not start before its expiry", 0), true
@@ -77,7 +76,7 @@ func (a *attempt) startedBefore() bool {
 // countLost treats lost attempts like failed ones, as tasks ask for.
 func (a *attempt) countLost(lost int) queue.Settlement {
 	text := fmt.Sprintf("attempt %d was lost with its worker", a.ordinal)
-	d := retry.Decide(a.rule, a.ordinal, errors.New(text), rand.Float64())
+	d := retry.Decide(a.rule, a.ordinal, errors.New(text), a.worker.cfg.Dice())
 	if d.Outcome != retry.OutcomeRetry {
 		return a.discard(retry.CodeAttemptLost, text, lost)
 	}
@@ -111,7 +110,7 @@ func (a *attempt) decide(ctx cyclone.Context, out any, err error, stack string) 
 		// Redis refuses this and tidies up.
 		return queue.Release(a.claim)
 	}
-	d := retry.Decide(a.rule, a.ordinal, err, rand.Float64())
+	d := retry.Decide(a.rule, a.ordinal, err, a.worker.cfg.Dice())
 	if d.Fault != nil {
 		a.worker.cfg.Logger.Error("cyclone: backoff function failed; the default delays apply", "kind", a.kind.Name, "error", d.Fault)
 	}

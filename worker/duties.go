@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -31,7 +30,7 @@ func (w *Worker) listen(ctx context.Context, ready chan<- struct{}) {
 
 func (w *Worker) maintain(ctx context.Context) {
 	queues := w.queueNames()
-	for sleep(ctx, jittered(maintainEvery)) {
+	for sleep(ctx, w.jittered(maintainEvery)) {
 		if err := w.store.Maintain(ctx, queues, w.cfg.Lease); err != nil && ctx.Err() == nil {
 			w.trouble("maintain", err)
 		}
@@ -59,6 +58,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // jittered varies d by a fifth either way.
-func jittered(d time.Duration) time.Duration {
-	return d*4/5 + rand.N(d*2/5+1)
+func (w *Worker) jittered(d time.Duration) time.Duration {
+	return d*4/5 + w.spread(d*2/5)
+}
+
+// spread is a random part of d.
+func (w *Worker) spread(d time.Duration) time.Duration {
+	return time.Duration(w.cfg.Dice() * float64(d))
 }

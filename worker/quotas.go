@@ -1,8 +1,6 @@
 package worker
 
 import (
-	"math/rand/v2"
-
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/queue"
 )
@@ -90,7 +88,7 @@ func (w *Worker) turnQueues(p *partition) []Queue {
 		for _, q := range picked[i:] {
 			total += q.Weight
 		}
-		dice := rand.IntN(total)
+		dice := int(w.cfg.Dice() * float64(total))
 		k := i
 		for dice >= picked[k].Weight {
 			dice -= picked[k].Weight

@@ -136,7 +136,7 @@ func (w *Worker) failed(x *exchange, err error) {
 	p := x.part
 	p.settle = append(x.req.Settle, p.settle...)
 	p.pause = min(max(2*p.pause, 50*time.Millisecond), 5*time.Second)
-	wait := jittered(p.pause)
+	wait := w.jittered(p.pause)
 	p.until = time.Now().Add(wait)
 	p.woken = true // what woke it, if anything did, is still to be used or passed on
 	p.suspect()
@@ -196,7 +196,7 @@ func (w *Worker) schedule(x *exchange, reply *queue.TurnReply) {
 		p.look = true
 		return
 	}
-	wait := jittered(w.cfg.Fallback)
+	wait := w.jittered(w.cfg.Fallback)
 	if reply.Next >= 0 {
 		// Those in line before this worker look first.
 		wait = min(wait, reply.Next+time.Duration(reply.Rank)*rankStagger)

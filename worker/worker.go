@@ -141,7 +141,7 @@ func (w *Worker) connect(ctx context.Context) (int, error) {
 			return 0, err
 		}
 		w.trouble("connect", err)
-		if !sleep(ctx, jittered(pause)) {
+		if !sleep(ctx, w.jittered(pause)) {
 			return 0, nil
 		}
 	}

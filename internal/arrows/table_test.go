@@ -62,6 +62,8 @@ var layers = []layer{
 	},
 	{path: "internal/faults"}, // only tests
 	{path: "internal/arrows"},
+	{path: "internal/model"},
+	{path: "internal/sim", own: with(public, "internal/embedded", "internal/model", "internal/wire", "luascripts"), modules: []string{goRedis, miniredis}},
 	{path: "docs"},
 }
 
