@@ -15,7 +15,7 @@ import (
 func (p *program) workersCommand() *urfave.Command {
 	return &urfave.Command{
 		Name: "workers", Category: groupLook, Usage: "list the worker processes and what they run",
-		Description: "A worker that was killed stays on the list for five minutes and is shown as silent.",
+		Description: "A worker that was killed stays on the list for some minutes and is shown as silent.",
 		Action:      p.workers,
 	}
 }
@@ -93,8 +93,12 @@ func (p *program) workerTable(all []queue.WorkerInfo) {
 			name.Colour = terminal.Warn
 			seen.Text = "stopping, " + seen.Text
 		}
+		busy := fmt.Sprintf("%d of %d", w.Busy, w.Concurrency)
+		if p.silent(w) {
+			busy = "?" // others have its steps by now, or will soon
+		}
 		t.Add(name, text(w.Host), text(fmt.Sprint(w.PID)), text(terminal.Duration(p.now().Sub(w.Started))), seen,
-			text(fmt.Sprintf("%d of %d", w.Busy, w.Concurrency)), text(strings.Join(w.Queues, ", ")))
+			text(busy), text(strings.Join(w.Queues, ", ")))
 	}
 	p.table(&t)
 	p.runningTable(all)
@@ -105,6 +109,9 @@ func (p *program) runningTable(all []queue.WorkerInfo) {
 		{Title: "run", Right: true}, {Title: "node"}, {Title: "queue"}, {Title: "attempt", Right: true}, {Title: "running for", Right: true}, {Title: "worker"},
 	}}
 	for _, w := range all {
+		if p.silent(w) {
+			continue
+		}
 		for _, r := range w.Running {
 			t.Add(text(r.RunID.String()), text(r.Node), text(r.Queue), text(fmt.Sprint(r.Attempt)), text(terminal.Duration(max(p.now().Sub(r.Since), 0))), text(w.ID))
 		}
