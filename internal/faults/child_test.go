@@ -39,7 +39,7 @@ type work struct {
 	Takes time.Duration `json:"takes"`
 	Fails int           `json:"fails"` // how many attempts fail
 	Naps  bool          `json:"naps"`  // snooze once, by the first execution in this process
-	Hold  string        `json:"hold"`  // a Redis key to wait for
+	Hold  string        `json:"hold"`  // wait for a Redis key, see holdKey
 }
 
 // line is what a child writes to its standard output.
@@ -82,6 +82,9 @@ func (c *child) handle(ctx cyclone.Context, in work) error {
 	return err
 }
 
+// holdKey is the key that one process waits for.
+func holdKey(hold string, pid int) string { return fmt.Sprint(hold, ":", pid) }
+
 var errAsked = errors.New("failure that was asked for")
 
 func (c *child) work(ctx cyclone.Context, in work) error {
@@ -92,7 +95,7 @@ func (c *child) work(ctx cyclone.Context, in work) error {
 		case <-time.After(in.Takes):
 		}
 	}
-	for in.Hold != "" && c.plain.Exists(context.Background(), in.Hold).Val() == 0 {
+	for in.Hold != "" && c.plain.Exists(context.Background(), holdKey(in.Hold, os.Getpid())).Val() == 0 {
 		<-time.After(10 * time.Millisecond)
 	}
 	if in.Naps {

@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,6 +113,10 @@ func TestTooManyConnections(t *testing.T) {
 				p.lab.Redis.ConfigSet(context.Background(), "maxclients", "1000")
 			})
 		}}.run(t, seed)
+		stats, err := p.lab.Redis.Info(context.Background(), "stats").Result()
+		if err != nil || strings.Contains(stats, "rejected_connections:0\r") {
+			t.Errorf("no connection was rejected (%v)", err)
+		}
 		if lost := p.total("lost"); lost != 0 {
 			t.Errorf("%d leases were lost, want none", lost)
 		}

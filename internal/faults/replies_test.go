@@ -1,0 +1,50 @@
+package faults_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cyclone-queue/cyclone/internal/faultproxy"
+	"github.com/cyclone-queue/cyclone/internal/testserver"
+	"github.com/cyclone-queue/cyclone/luascripts"
+)
+
+// F-20: the reply of each script is lost after its execution, at each of its
+// first calls. What comes of a whole story is the same as without the fault,
+// whether the user's client sends again by itself or not.
+func TestLostReplyOfEachScript(t *testing.T) {
+	t.Parallel()
+	server := testserver.Real(t)
+	want := tell(t, server.Addr(), "undisturbed", 0)
+	if t.Failed() {
+		t.Fatal(want)
+	}
+	t.Run("scripts", func(t *testing.T) {
+		for _, script := range luascripts.All() {
+			for position := 1; position <= *deep; position++ {
+				t.Run(fmt.Sprintf("%s/%d", script.Name, position), func(t *testing.T) {
+					t.Parallel()
+					proxy, err := faultproxy.Start(server.Addr())
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer proxy.Close()
+					rule := proxy.Add(faultproxy.Rule{Script: script.SHA, Nth: position, Fault: faultproxy.DropReply()})
+					retries := -1 // go-redis: none
+					if position%2 == 0 {
+						retries = 3
+					}
+					got := tell(t, proxy.Addr(), fmt.Sprintf("%s-%d", script.Name, position), retries)
+					if rule.Hits() != 1 {
+						t.Fatalf("the script's call %d was not hit", position)
+					}
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("(-undisturbed +disturbed)\n%s", diff)
+					}
+				})
+			}
+		}
+	})
+}
