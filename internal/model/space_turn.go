@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Settlement ends one claim.
 type Settlement struct {
@@ -64,8 +67,9 @@ func (s *Space) Turn(t Turn) TurnAnswer {
 	for _, r := range t.Rooms {
 		s.leave(r.Queue, t.Worker)
 	}
+	delayed := map[string]bool{}
 	for _, g := range t.Groups {
-		s.settle(g, a.Lost)
+		s.settle(g, a.Lost, delayed)
 	}
 	soonest := int64(math.MaxInt64)
 	for _, r := range t.Rooms {
@@ -79,7 +83,7 @@ func (s *Space) Turn(t Turn) TurnAnswer {
 	if t.Wanted > 0 && claimed >= t.Wanted {
 		a.More = true
 	}
-	s.linesAfter(t, room, &a)
+	s.linesAfter(t, room, delayed, &a)
 	if claimed > 0 {
 		soonest = min(soonest, s.Now+t.Lease)
 	}
@@ -89,7 +93,7 @@ func (s *Space) Turn(t Turn) TurnAnswer {
 	return a
 }
 
-func (s *Space) settle(g Group, lost map[string]string) {
+func (s *Space) settle(g Group, lost map[string]string, delayed map[string]bool) {
 	for _, st := range g.List {
 		member := st.ID + ":" + st.Token
 		e := s.Steps[st.ID]
@@ -103,6 +107,7 @@ func (s *Space) settle(g Group, lost map[string]string) {
 			continue
 		}
 		s.keep(g.Op, st, e)
+		delayed[g.Queue] = delayed[g.Queue] || g.Op == Retry || g.Op == Snooze
 	}
 }
 
@@ -214,14 +219,19 @@ func (s *Space) claim(t Turn, a *TurnAnswer) (claimed int, room map[string]int) 
 	return claimed, room
 }
 
-// linesAfter wakes a worker for what is left, and lets this one stand in line.
-func (s *Space) linesAfter(t Turn, room map[string]int, a *TurnAnswer) {
+// linesAfter wakes a worker for what is left, or for a step that this one has
+// delayed and will have no room for; and lets this one stand in line, from which
+// those are taken whose time is over.
+func (s *Space) linesAfter(t Turn, room map[string]int, delayed map[string]bool, a *TurnAnswer) {
 	for _, r := range t.Rooms {
 		line := len(s.Lines[r.Queue])
-		if line > 0 && s.anyReady(r.Queue) {
+		if line > 0 && (delayed[r.Queue] && room[r.Queue] <= 0 || s.anyReady(r.Queue)) {
 			s.wake(r.Queue)
 		}
 		if t.Wait > 0 && !a.More && room[r.Queue] > 0 {
+			before := len(s.Lines[r.Queue])
+			s.Lines[r.Queue] = slices.DeleteFunc(s.Lines[r.Queue], func(w Waiter) bool { return w.Until < s.Now })
+			line -= before - len(s.Lines[r.Queue])
 			a.Rank = max(a.Rank, line)
 			s.stand(r.Queue, t.Worker, s.Now+t.Wait)
 		}
