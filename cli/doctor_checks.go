@@ -105,8 +105,12 @@ func checkServer(s *queue.ServerHealth) []check {
 	} else {
 		add("clock", levelGood, "", "clock agrees within %s; a round trip takes %s", terminal.Duration(off), terminal.Duration(s.RoundTrip))
 	}
+	byReason := map[string][]string{}
 	for _, fact := range slices.Sorted(maps.Keys(s.Unknown)) {
-		add("access", levelNote, "", "%s: not known: %s", fact, s.Unknown[fact])
+		byReason[s.Unknown[fact]] = append(byReason[s.Unknown[fact]], fact)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
+		add("access", levelNote, "The server says: "+reason, "not known: %s", strings.Join(byReason[reason], ", "))
 	}
 	return all
 }

@@ -100,6 +100,7 @@ func TestDoctorOnSetUp(t *testing.T) {
 		{"evicts", []string{"--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"}, ExitFindings, ExitFindings, "eviction", levelBad},
 		{"not persistent", nil, ExitOK, ExitFindings, "persistence", levelWarn},
 		{"snapshots", []string{"--save", "900 1"}, ExitOK, ExitFindings, "persistence", levelWarn},
+		{"unknown", []string{"--rename-command", "CONFIG", ""}, ExitOK, ExitOK, "access", levelNote},
 		{"good", []string{"--appendonly", "yes", "--maxmemory", "64mb"}, ExitOK, ExitOK, "persistence", levelGood},
 	} {
 		t.Run(c.name, func(t *testing.T) {
