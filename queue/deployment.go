@@ -87,19 +87,22 @@ func (c *Client) open(ctx context.Context) (*deployment, error) {
 // number of partitions that is.
 func (c *Client) agree(ctx context.Context) (int, error) {
 	meta := c.cfg.Prefix + ":meta"
-	stored, err := c.rdb.HMGet(ctx, meta, "schema", "partitions").Result()
-	if err != nil {
-		return 0, err
-	}
-	if stored[0] == nil || stored[1] == nil {
+	var stored []any
+	err := persist(ctx, connectFor, func() (err error) {
+		stored, err = c.rdb.HMGet(ctx, meta, "schema", "partitions").Result()
+		if err != nil || stored[0] != nil && stored[1] != nil {
+			return err
+		}
 		pipe := c.rdb.Pipeline()
 		pipe.HSetNX(ctx, meta, "schema", schemaVersion)
 		pipe.HSetNX(ctx, meta, "partitions", max(c.cfg.Partitions, 1))
 		again := pipe.HMGet(ctx, meta, "schema", "partitions")
-		if _, err := pipe.Exec(ctx); err != nil {
-			return 0, err
-		}
+		_, err = pipe.Exec(ctx)
 		stored = again.Val()
+		return err
+	})
+	if err != nil {
+		return 0, err
 	}
 	return c.check(stored)
 }

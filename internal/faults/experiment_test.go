@@ -59,8 +59,9 @@ type plant struct {
 	children []*process // alive
 	gone     []*process
 	acked    map[cyclone.RunID]work
-	unsure   int // enqueues without an answer
-	refused  int // enqueues that were answered with an error
+	unsure   int  // enqueues without an answer
+	refused  int  // enqueues that were answered with an error
+	lossy    bool // Redis lost writes that it had acknowledged
 }
 
 // run runs the experiment with one seed.
@@ -234,7 +235,9 @@ func (p *plant) note(inputs []work, receipts []cyclone.Receipt, err error) {
 		case errors.Is(r.Err, cyclone.ErrUnknownOutcome):
 			p.unsure++
 		default:
-			p.refused++
+			if p.refused++; p.refused <= 3 {
+				p.Logf("refused: %v", r.Err)
+			}
 		}
 	}
 }
@@ -292,7 +295,7 @@ func (p *plant) judge() {
 	}
 	// Nothing acknowledged is lost, and everything succeeded in the end.
 	for id, in := range p.acked {
-		if err := p.ledger.check(id, in.Fails); err != nil {
+		if err := p.ledger.check(id, in.Fails); err != nil && !p.lossy {
 			p.Error(err)
 		}
 	}
@@ -302,7 +305,7 @@ func (p *plant) judge() {
 	if completed+discarded != stored || discarded != 0 {
 		p.Errorf("%d steps were stored, %d completed and %d discarded", stored, completed, discarded)
 	}
-	if most := len(p.acked) + p.unsure; stored < len(p.acked) || stored > most {
+	if most := len(p.acked) + p.unsure; stored < len(p.acked) && !p.lossy || stored > most {
 		p.Errorf("%d steps were stored, %d were acknowledged and %d are unsure", stored, len(p.acked), p.unsure)
 	}
 	p.lab.MustAgree()
