@@ -12,6 +12,7 @@ const (
 	goleak    = "go.uber.org/goleak"
 	rapid     = "pgregory.net/rapid"
 	cmp       = "github.com/google/go-cmp"
+	gopherLua = "github.com/yuin/gopher-lua"
 )
 
 // root is the path of the module's own package in the table.
@@ -63,13 +64,14 @@ var layers = []layer{
 	{path: "internal/faults"}, // only tests
 	{path: "internal/arrows"},
 	{path: "internal/model"},
+	{path: "internal/mutate", modules: []string{gopherLua}},
 	{path: "internal/sim", own: with(public, "internal/embedded", "internal/model", "internal/wire", "luascripts"), modules: []string{goRedis, miniredis}},
 	{path: "docs"},
 }
 
 // testModules may be used by every _test.go file, whatever its layer. Tests
 // may import any package of this module as well.
-var testModules = []string{cmp, goleak, rapid, miniredis, goRedis, msgpack}
+var testModules = []string{cmp, goleak, rapid, miniredis, goRedis, msgpack, gopherLua}
 
 // library is what a user's program links. Nothing of unwanted may come with it.
 var (
