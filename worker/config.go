@@ -161,7 +161,7 @@ func (c Config) withDefaults() (Config, error) {
 	check(c.Timeout >= 0, "Timeout is %v: must not be negative", c.Timeout)
 	check(c.Fallback >= 10*time.Millisecond, "Fallback is %v: must be at least 10ms", c.Fallback)
 	if err := c.Retry.Validate(); err != nil {
-		bad = append(bad, fmt.Errorf("Retry: %w", err))
+		check(false, "Retry: %w", err)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

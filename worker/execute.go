@@ -34,7 +34,7 @@ func (a *attempt) execute() queue.Settlement {
 		defer cancel()
 		ctx, _ = cyclone.FromContext(limited)
 	}
-	out, err, stack := a.invoke(ctx)
+	out, stack, err := a.invoke(ctx)
 	return a.decide(ctx, out, err, stack)
 }
 
@@ -47,7 +47,7 @@ var errGoexit = errors.New("handler called runtime.Goexit")
 // invoke calls middleware and handler. A panic, and a call of runtime.Goexit,
 // become failures; the latter ends this goroutine, so it settles on the way out
 // and leaves the rest to another one.
-func (a *attempt) invoke(ctx cyclone.Context) (out any, err error, stack string) {
+func (a *attempt) invoke(ctx cyclone.Context) (out any, stack string, err error) {
 	returned := false
 	defer func() {
 		if returned {
@@ -71,7 +71,7 @@ func (a *attempt) invoke(ctx cyclone.Context) (out any, err error, stack string)
 	}
 	err = chain(a.worker.cfg.Middleware, ctx, call)
 	returned = true
-	return out, err, ""
+	return out, "", err
 }
 
 func asPanic(v any) error {
