@@ -169,7 +169,10 @@ func TestClaimTellsWhatIsNext(t *testing.T) {
 		}
 		l.equal(next(), int64(-1))
 		l.ready("1", "2", "3")
-		m := l.claim(3)
+		in := wanting(l.turnInput(), 5)
+		reply := l.turn(in)
+		l.equal(reply.NextMS, int64(30_000))
+		m := members(reply, in.Token)
 		l.equal(next(), int64(30_000))
 		l.settle(luascripts.OpRetry, m[0])
 		l.equal(next(), int64(1000))

@@ -122,7 +122,15 @@ func TestCountersByMinute(t *testing.T) {
 		l.enqueue(item("3"))
 		l.now++
 		l.settle(luascripts.OpComplete, l.claim(5)...)
-		l.equal(l.content("stats"), []string{"30000000:enqueued=3", "30000001:completed=3", "total:completed=3", "total:enqueued=3"})
+		counted := []string{"30000000:enqueued=3", "30000001:completed=3", "total:completed=3", "total:enqueued=3"}
+		l.equal(l.content("stats"), counted)
+		// What did not happen makes no counter.
+		l.put(l.rdb.HSet(ctx, l.key("uniq"), "D", "3"))
+		l.put(l.rdb.ZAdd(ctx, l.key("uniqx"), redis.Z{Member: "D", Score: start + 1e9}))
+		l.now += 60_000
+		l.equal(len(l.enqueue(item("4", unique("D", 0, existing))).Conflicts), 1)
+		l.settle(luascripts.OpRetry, "1:x")
+		l.equal(l.content("stats"), counted)
 	})
 }
 

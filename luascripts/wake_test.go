@@ -238,6 +238,25 @@ func TestWakeStandingInLine(t *testing.T) {
 	})
 }
 
+// TestWakeOverTheDead: who died in line is in front of nobody, and a bounded number
+// of them is removed in passing.
+func TestWakeOverTheDead(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		for i := range 150 {
+			l.stand("dead"+strconv.Itoa(i), -1)
+		}
+		l.stand("a", 0)
+		l.stand("b", 5000)
+		for _, want := range []int{52, 2} {
+			in := wanting(l.turnInput(), 5)
+			in.WaitMS = 3000
+			l.equal(l.turn(in).Rank, want)
+		}
+		l.equal(l.content("waiters:q"), []string{"a@0", "w@3000", "b@5000"})
+	})
+}
+
 // TestWakeForWhatIsDelayed: a worker without room tells a peer that a step will be
 // due; one with room looks itself.
 func TestWakeForWhatIsDelayed(t *testing.T) {

@@ -50,7 +50,10 @@ func mutants(file, source string) []*mutant {
 	var out []*mutant
 	for _, r := range rules {
 		for _, c := range r.find(code) {
-			out = append(out, &mutant{file: file, start: c.start, end: c.end, text: c.text, rule: r.name, source: source})
+			m := &mutant{file: file, start: c.start, end: c.end, text: c.text, rule: r.name, source: source}
+			if m.apply() != source {
+				out = append(out, m)
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *mutant) int { return cmp.Compare(a.start, b.start) })
