@@ -38,9 +38,9 @@ type attempt struct {
 var _ cyclone.Context = (*attempt)(nil)
 
 // newAttempt makes an attempt of a claim. The mutex is held.
-func (w *Worker) newAttempt(ctx context.Context, p *partition, c *queue.Claimed, reply *queue.TurnReply, now time.Time) *attempt {
+func (w *Worker) newAttempt(p *partition, c *queue.Claimed, reply *queue.TurnReply, now time.Time) *attempt {
 	a := &attempt{worker: w, part: p, claim: c, now: reply.Now, began: now, leaseUntil: reply.LeaseUntil}
-	a.Context, a.cancel = context.WithCancelCause(ctx)
+	a.Context, a.cancel = context.WithCancelCause(w.base)
 	if c.Envelope != nil {
 		a.kind = w.kinds[c.Envelope.Kind]
 	}

@@ -20,9 +20,12 @@ type partition struct {
 	flight int                // turns under way
 	window int                // first queue of the next turn, when not all fit
 	unseen int                // queues not looked at since work was last suspected
-	timer  *time.Timer        // when to look again
-	pause  time.Duration      // after a failed turn
-	until  time.Time          // no turn before
+	// crowded tells that a queue's cap may have kept the last turn from taking more.
+	crowded bool
+	timer   *time.Timer   // when to look again
+	lookAt  time.Time     // when it fires, zero when it does not
+	pause   time.Duration // after a failed turn
+	until   time.Time     // no turn before
 
 	// Steps that were cancelled while turns were under way: a claim of one of them
 	// may have been executed before, and be told of after.
@@ -51,8 +54,14 @@ func (p *partition) recycle(stored []queue.Settlement) {
 	}
 }
 
-// lookIn makes the partition worth a turn after d. The mutex is held.
+// lookIn makes the partition worth a turn after d, unless it will be sooner. The
+// mutex is held.
 func (p *partition) lookIn(d time.Duration) {
+	at := time.Now().Add(d)
+	if !p.lookAt.IsZero() && p.lookAt.Before(at) {
+		return
+	}
+	p.lookAt = at
 	if p.timer == nil {
 		p.timer = time.AfterFunc(d, p.lookNow)
 		return
@@ -64,6 +73,7 @@ func (p *partition) lookNow() {
 	w := p.worker
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	p.lookAt = time.Time{}
 	p.suspect()
 	w.poke()
 }
@@ -82,6 +92,9 @@ func (w *Worker) poke() {
 func (p *partition) suspect() {
 	p.look = true
 	p.unseen = len(p.worker.cfg.Queues)
+	if p.worker.cfg.Strict {
+		p.window = 0
+	}
 }
 
 // wake is a signal from Redis; p is negative when it may concern any partition.

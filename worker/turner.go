@@ -40,7 +40,7 @@ func (w *Worker) turner(ctx context.Context) {
 			w.failed(x, err)
 			continue
 		}
-		w.take(ctx, x, reply)
+		w.take(x, reply)
 	}
 }
 
@@ -103,15 +103,19 @@ func (w *Worker) prepare(p *partition) *exchange {
 	}
 	w.turns++
 	x.req.Wanted = x.slots
+	window := p.window
 	queues := w.turnQueues(p)
+	if x.slots == 0 {
+		p.window = window // nothing is taken, so these queues are still to be looked at
+	}
 	x.all = len(queues) == len(w.cfg.Queues)
 	x.req.Queues = w.rooms(queues, x.slots)
 	x.req.Claim = w.quotas(queues, x.req.Queues, x.slots)
 	for _, room := range x.req.Queues {
 		w.inQueue[room.Queue] += room.N // reserved until the reply
 	}
-	// A turn without a slot cannot take what there may be: another has to look.
-	p.look, p.woken = p.look && x.slots == 0, false
+	// A turn without a slot takes nothing and stands in no line: another has to look.
+	p.look, p.woken = x.slots == 0, false
 	p.flight++
 	return x
 }
@@ -140,12 +144,13 @@ func (w *Worker) failed(x *exchange, err error) {
 	p.until = time.Now().Add(wait)
 	p.woken = true // what woke it, if anything did, is still to be used or passed on
 	p.suspect()
+	p.lookAt = time.Time{} // no sooner
 	p.lookIn(wait)
 }
 
 // take brings the reply in: attempts for what was claimed, and the time of the
 // next look.
-func (w *Worker) take(ctx context.Context, x *exchange, reply *queue.TurnReply) {
+func (w *Worker) take(x *exchange, reply *queue.TurnReply) {
 	now := time.Now()
 	var refused []refusal
 	for i, err := range reply.Lost {
@@ -155,6 +160,10 @@ func (w *Worker) take(ctx context.Context, x *exchange, reply *queue.TurnReply) 
 	w.unreserve(x, len(reply.Claimed))
 	p := x.part
 	p.pause, p.until = 0, time.Time{}
+	crowded, spare := x.caps(reply)
+	if p.crowded = crowded; spare {
+		w.makeRoom(p)
+	}
 	w.health.answered(now)
 	for i := range reply.Claimed {
 		c := &reply.Claimed[i]
@@ -163,7 +172,7 @@ func (w *Worker) take(ctx context.Context, x *exchange, reply *queue.TurnReply) 
 			w.finish(p, c.Queue, queue.GiveBack(c))
 			continue
 		}
-		a := w.newAttempt(ctx, p, c, reply, now)
+		a := w.newAttempt(p, c, reply, now)
 		w.attempts.add(a)
 		w.runnable = append(w.runnable, a)
 	}
@@ -186,22 +195,43 @@ type refusal struct {
 	cause error
 }
 
+// caps tells whether a queue's cap may have kept the turn from taking more, and
+// whether the turn leaves room in a capped queue that it had reserved.
+func (x *exchange) caps(reply *queue.TurnReply) (crowded, spare bool) {
+	for _, room := range x.req.Queues {
+		if room.N >= x.slots {
+			continue
+		}
+		n := 0
+		for i := range reply.Claimed {
+			if reply.Claimed[i].Queue == room.Queue {
+				n++
+			}
+		}
+		crowded = crowded || n >= room.N
+		spare = spare || n < room.N
+	}
+	return crowded, spare
+}
+
 // schedule decides when to look again. The mutex is held.
 func (w *Worker) schedule(x *exchange, reply *queue.TurnReply) {
 	p := x.part
-	if !x.all {
-		p.unseen -= maxQueuesPerTurn
-	}
-	if reply.More || !x.all && p.unseen > 0 {
-		p.look = true
-		return
-	}
-	wait := w.jittered(w.cfg.Fallback)
 	if reply.Next >= 0 {
 		// Those in line before this worker look first.
-		wait = min(wait, reply.Next+time.Duration(reply.Rank)*rankStagger)
+		p.lookIn(reply.Next + time.Duration(reply.Rank)*rankStagger)
 	}
-	p.lookIn(wait)
+	if !x.all && x.slots > 0 {
+		p.unseen -= maxQueuesPerTurn
+	}
+	switch {
+	case reply.More && w.cfg.Strict:
+		p.suspect() // the first queues come first again
+	case reply.More || !x.all && p.unseen > 0:
+		p.look = true
+	default:
+		p.lookIn(w.jittered(w.cfg.Fallback))
+	}
 }
 
 // rankStagger spreads idle workers that wait for the same due step.
@@ -212,4 +242,19 @@ func (w *Worker) finish(p *partition, queueName string, s queue.Settlement) {
 	w.free++
 	w.inQueue[queueName]--
 	p.settle = append(p.settle, s)
+	w.makeRoom(p)
+}
+
+// makeRoom has a partition whose steps a cap keeps waiting look again, now that
+// another partition needs less of the cap. The mutex is held.
+func (w *Worker) makeRoom(ended *partition) {
+	for i := range w.parts {
+		p := w.parts[(w.nextPart+i)%len(w.parts)]
+		if p != ended && p.crowded {
+			p.crowded = false
+			p.suspect()
+			w.poke()
+			return
+		}
+	}
 }

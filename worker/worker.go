@@ -27,6 +27,8 @@ type Worker struct {
 	id     string
 	kinds  map[string]*kind
 
+	base context.Context // of every attempt: the values of Run's context, never done
+
 	mu       sync.Mutex
 	turnable *sync.Cond // a turner may have something to do
 	running  bool
@@ -96,7 +98,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	// What must outlast the soft stop lives in hard.
 	hard, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	w.start(n)
+	w.start(ctx, n)
 	background, stopBackground := context.WithCancel(hard)
 	defer stopBackground()
 	var duties sync.WaitGroup
@@ -148,9 +150,10 @@ func (w *Worker) connect(ctx context.Context) (int, error) {
 }
 
 // start prepares the state that depends on the deployment.
-func (w *Worker) start(partitions int) {
+func (w *Worker) start(ctx context.Context, partitions int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.base = context.WithoutCancel(ctx)
 	for p := range partitions {
 		w.parts = append(w.parts, &partition{number: p, worker: w, look: true})
 	}

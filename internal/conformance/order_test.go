@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -136,6 +137,58 @@ func TestStrictOrder(t *testing.T) {
 			if want := []string{"first", "second", "third"}[i/n]; in != want {
 				l.Fatalf("step %d came from %s, want %s", i, in, want)
 			}
+		}
+	})
+}
+
+// The order is strict although the queues do not fit one turn.
+func TestStrictOrderOfManyQueues(t *testing.T) {
+	lab.Each(t, func(l *lab.Lab) {
+		const n, each = 40, 5
+		var s served
+		action := s.action("job")
+		names := make([]string, n)
+		for i := range names {
+			names[i] = fmt.Sprintf("q%02d", i)
+		}
+		for _, i := range []int{39, 20, 0, 16, 15, 1} {
+			load(l, action, each, names[i], cyclone.WithQueue(names[i]))
+		}
+		l.Start(worker.Config{Concurrency: 1, Strict: true, Queues: worker.Queues(names...)}, action)
+		l.UntilEmpty()
+		if order := s.list(); !slices.IsSorted(order) || len(order) != 6*each {
+			l.Errorf("served %v", order)
+		}
+	})
+}
+
+// Due times of queues that are not in the same turn are kept all the same.
+func TestDueTimesOfManyQueues(t *testing.T) {
+	lab.Bubble(t, func(l *lab.Lab) {
+		v := l.Visits()
+		action := fails(v, 5, cyclone.WithMaxAttempts(6), cyclone.WithBackoff(func(int) time.Duration { return time.Second }))
+		var names []string
+		for i := range 40 {
+			names = append(names, fmt.Sprintf("q%02d", i))
+		}
+		l.Start(worker.Config{Fallback: time.Hour, Queues: worker.Queues(names...)}, action)
+		l.Pass(time.Second / 2)
+		for _, name := range names {
+			lab.Enqueue(l, action, "", cyclone.WithQueue(name))
+			l.Pass(7 * time.Millisecond)
+		}
+		l.Pass(10 * time.Second)
+		last := map[cyclone.RunID]time.Time{}
+		for _, visit := range v.All() {
+			if before, ok := last[visit.RunID]; ok {
+				if gap := visit.At.Sub(before); gap < time.Second || gap > 1100*time.Millisecond {
+					l.Errorf("attempt %d of run %v came after %v, want 1s", visit.Attempt, visit.RunID, gap)
+				}
+			}
+			last[visit.RunID] = visit.At
+		}
+		if n := len(v.All()); n != 6*len(names) {
+			l.Errorf("%d executions, want %d", n, 6*len(names))
 		}
 	})
 }

@@ -1,0 +1,108 @@
+package worker_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/conformance/lab"
+	"github.com/cyclone-queue/cyclone/queue"
+	"github.com/cyclone-queue/cyclone/worker"
+)
+
+// F-12: workers that start and stop all the time lose nothing, run nothing twice
+// and leave neither goroutines nor leases behind.
+func TestStartStopStress(t *testing.T) {
+	t.Parallel()
+	lab.BubbleAlone(t, func(l *lab.Lab) {
+		v := l.Visits()
+		action := cyclone.NewAction("job", func(ctx cyclone.Context, in time.Duration) error {
+			v.Add(ctx)
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(in):
+				return nil
+			}
+		})
+		const steps = 300
+		stop := make(chan struct{})
+		done := make(chan struct{})
+		for n := range 5 {
+			go func() {
+				defer func() { done <- struct{}{} }()
+				for i := 0; ; i++ {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					w := l.Prepare(worker.Config{Concurrency: 1 + n, ShutdownGrace: time.Second})
+					w.Register(action)
+					w.Go()
+					time.Sleep(time.Duration(i*7%50) * time.Millisecond)
+					if err := w.Stop(); err != nil {
+						l.Errorf("Run returned %v", err)
+					}
+				}
+			}()
+		}
+		for i := range steps {
+			lab.Enqueue(l, action, time.Duration(i%40)*time.Millisecond)
+			time.Sleep(time.Millisecond)
+		}
+		for l.Count() > 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		close(stop)
+		for range 5 {
+			<-done
+		}
+		if n := len(v.All()); n != steps {
+			l.Errorf("%d executions of %d steps", n, steps)
+		}
+		if left := l.Leftovers(); len(left) > 0 {
+			l.Errorf("left over: %q", left)
+		}
+	})
+}
+
+// A worker whose context is done before it runs ends at once.
+func TestRunWithDoneContext(t *testing.T) {
+	t.Parallel()
+	lab.BubbleAlone(t, func(l *lab.Lab) {
+		w := l.Prepare(worker.Config{})
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := w.Run(ctx); err != nil {
+			l.Errorf("Run returned %v", err)
+		}
+	})
+}
+
+// A cap that one partition's steps use up does not keep another partition's
+// steps waiting once there is room.
+func TestCapIsSharedByPartitions(t *testing.T) {
+	t.Parallel()
+	lab.BubbleAlone(t, func(l *lab.Lab) {
+		v := l.Visits()
+		action := cyclone.NewAction("job", func(ctx cyclone.Context, _ string) error {
+			v.Add(ctx)
+			time.Sleep(10 * time.Millisecond)
+			return nil
+		})
+		for i := range 80 { // spread by their keys
+			lab.Enqueue(l, action, "", cyclone.WithUnique(cyclone.Unique{Key: fmt.Sprint(i)}))
+		}
+		l.Start(worker.Config{Queues: []worker.Queue{{Name: "default", Max: 4}}, Fallback: time.Hour}, action)
+		began := time.Now()
+		for l.Count() > 0 && time.Since(began) < time.Minute {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			l.Errorf("80 steps of 10 ms, 4 at once, took %v; %d are left", took, l.Count())
+		}
+	}, lab.Configure(queue.Config{Partitions: 4}))
+}
