@@ -129,7 +129,7 @@ func members(reply luascripts.TurnReply, token string) []string {
 	var out []string
 	for _, claim := range reply.Claims {
 		for _, id := range claim.IDs {
-			out = append(out, id.(string)+":"+token)
+			out = append(out, id+":"+token)
 		}
 	}
 	return out

@@ -67,9 +67,9 @@ func TestClaimLeases(t *testing.T) {
 		in.Claims = []luascripts.TurnClaim{{Lane: 0, Count: 9}, {Lane: 1, Count: 1}, {Lane: 2, Count: 9}}
 		reply := l.turn(in)
 		l.equal(reply.Claims, []luascripts.Claimed{
-			{Queue: 0, Lane: 0, IDs: []any{"10", "11"}, Bodies: []any{"b10", "b11"}},
-			{Queue: 0, Lane: 1, IDs: []any{"12"}, Bodies: []any{"b12"}},
-			{Queue: 0, Lane: 2, IDs: []any{"14", "15"}, Bodies: []any{"b14", "b15"}},
+			{Queue: 0, Lane: 0, IDs: []string{"10", "11"}, Bodies: []string{"b10", "b11"}},
+			{Queue: 0, Lane: 1, IDs: []string{"12"}, Bodies: []string{"b12"}},
+			{Queue: 0, Lane: 2, IDs: []string{"14", "15"}, Bodies: []string{"b14", "b15"}},
 		})
 		l.equal(reply.NowMS, l.now)
 		l.equal(l.content("leased:q"), []string{"10:t1@30003h", "11:t1@30003h", "12:t1@30003d", "14:t1@30003l", "15:t1@30003l", "pad"})

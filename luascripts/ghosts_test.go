@@ -199,7 +199,7 @@ func TestGhostsInABatch(t *testing.T) {
 		in.WaitMS = 3000
 		reply := l.turn(in)
 		l.equal(members(reply, "t1"), []string{"2:t1", "3:t1"})
-		l.equal(reply.Claims[0].Bodies, []any{"b2", "b3"})
+		l.equal(reply.Claims[0].Bodies, []string{"b2", "b3"})
 		if !reply.More {
 			l.Fatal("does not tell that there may be more")
 		}

@@ -295,13 +295,19 @@ func (t *turn) read(reply []any, sent time.Time) *TurnReply {
 			}
 		}
 	}
+	n := 0
 	for _, claim := range raw.Claims {
-		for i := range claim.IDs {
-			id, _ := claim.IDs[i].(string)
-			body, ok := claim.Bodies[i].(string)
-			if ok { // else it was deleted before this answer was asked for again
-				out.Claimed = append(out.Claimed, t.claimed(claim.Queue, claim.Lane, id, body, raw.Counters[id]))
+		n += len(claim.IDs)
+	}
+	out.Claimed = make([]Claimed, 0, n)
+	envelopes := make([]Envelope, n)
+	for _, claim := range raw.Claims {
+		for i, id := range claim.IDs {
+			if claim.Bodies[i] == "" {
+				continue // it was deleted before this answer was asked for again
 			}
+			out.Claimed = append(out.Claimed, t.claimed(claim.Queue, claim.Lane, id, raw.Counters[id]))
+			out.Claimed[len(out.Claimed)-1].decode(claim.Bodies[i], &envelopes[len(out.Claimed)-1])
 		}
 	}
 	if len(t.p.client.onEvent) > 0 {
@@ -310,7 +316,7 @@ func (t *turn) read(reply []any, sent time.Time) *TurnReply {
 	return out
 }
 
-func (t *turn) claimed(queue, lane int, id, body, counters string) Claimed {
+func (t *turn) claimed(queue, lane int, id, counters string) Claimed {
 	c := Claimed{
 		Queue: t.input.Queues[queue].Name, Priority: cyclone.Priority(lane), partition: t.p.number,
 		id: id, member: id + ":" + t.input.Token,
@@ -320,11 +326,21 @@ func (t *turn) claimed(queue, lane int, id, body, counters string) Claimed {
 	if counters != "" {
 		c.Counters = parseCounters(counters)
 	}
-	env := new(Envelope)
+	return c
+}
+
+// pinned is the size up to which a body stays a part of its turn's reply: a step
+// that runs for long must not hold on to the bodies of all that came with it.
+const pinned = 2 << 10
+
+// decode reads the claim's body into env.
+func (c *Claimed) decode(body string, env *Envelope) {
+	if len(body) > pinned {
+		body = strings.Clone(body)
+	}
 	if c.Err = env.Decode(bytesOf(body)); c.Err == nil {
 		c.Envelope = env
 	}
-	return c
 }
 
 // bytesOf returns the bytes of a string that nobody else holds, without copying a

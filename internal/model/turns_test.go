@@ -145,7 +145,7 @@ func answerOf(reply []any) any {
 	for _, c := range raw.Claims {
 		claims := model.Claims{Queue: queues[c.Queue], Lane: int8(c.Lane)}
 		for _, id := range c.IDs {
-			claims.IDs = append(claims.IDs, id.(string))
+			claims.IDs = append(claims.IDs, id)
 		}
 		a.Claims = append(a.Claims, claims)
 	}
