@@ -1,0 +1,130 @@
+package sim
+
+import (
+	"strings"
+
+	"github.com/cyclone-queue/cyclone/internal/model"
+	"github.com/cyclone-queue/cyclone/luascripts"
+)
+
+// sessioned are the scripts whose calls are numbered.
+var sessioned = map[string]bool{
+	"enqueue": true, "turn": true, "cancel": true, "delete": true, "revive": true, "reschedule": true, "purge": true, "pause": true,
+}
+
+// answered checks what a script says, and counts which way it went. The ledger is
+// locked.
+func (a *auditor) answered(script string, d *delivery, argv []string, reply []any, changed bool, s *shard) {
+	if !sessioned[script] {
+		return
+	}
+	call := argv[0] + " " + argv[1]
+	switch luascripts.StatusOf(reply) {
+	case luascripts.Stale:
+		a.cover.Stale++
+	case luascripts.NoSession:
+		a.cover.NoSession++
+	case luascripts.Gap:
+		a.cover.Gaps++
+	case luascripts.OK:
+		if a.calls[call] {
+			a.cover.Replays++
+			if script == "enqueue" && a.full() {
+				a.cover.FullReplays++
+			}
+			if changed {
+				a.fail("%s by %s was applied twice", script, d.host)
+			}
+		}
+		a.calls[call] = true
+	}
+	switch {
+	case luascripts.StatusOf(reply) != luascripts.OK:
+	case script == "turn":
+		a.turnAnswered(d, argv, luascripts.ParseTurn(reply), s)
+	case script == "enqueue":
+		for _, c := range luascripts.ParseEnqueue(reply).Conflicts {
+			a.cover.Conflicts++
+			if c.Replaced {
+				a.cover.Replaced++
+			}
+		}
+	}
+}
+
+// turnAnswered: the worker is told of no claim that it does not hold, and not that
+// it has lost what it holds.
+func (a *auditor) turnAnswered(d *delivery, argv []string, reply luascripts.TurnReply, s *shard) {
+	for _, c := range reply.Claims {
+		for _, id := range c.IDs {
+			if st := orAbsent(s.steps[id]); st.State != model.Running || st.member != id+":"+argv[3] {
+				a.fail("%s is told that it has claimed step %s, which is %s", d.host, id, st.text())
+			}
+		}
+	}
+	for member, reason := range reply.Lost {
+		if reason == luascripts.ReasonCancelled {
+			a.cover.RefusedCancelled++
+		} else {
+			a.cover.RefusedLost++
+		}
+		for id, st := range s.steps {
+			if st.member == member && st.Left == model.Nothing {
+				a.fail("%s is told that its lease on step %s is gone (%s), and it is not", d.host, id, reason)
+			}
+		}
+	}
+}
+
+// start is called by a handler before it does anything. worker begins the tokens
+// of its claims.
+func (a *auditor) start(worker, id string) {
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
+	st, r := a.find(id), a.ledger.runs[id]
+	switch {
+	case r == nil:
+		a.fail("a handler of %s starts for step %s, which never was", worker, id)
+	case st.State == model.Running && holder(st.member) == worker:
+	case r.dropped.After(r.claimed), st.Left == model.InLease && holder(st.member) == worker:
+		a.cover.Overtaken++ // cancelled since it was claimed
+	case a.clock.lastJump().After(r.claimed):
+	default:
+		a.fail("a handler of %s starts for step %s, which is %s", worker, id, st.text())
+	}
+}
+
+func (a *auditor) find(id string) *step {
+	for _, s := range a.keys.shards {
+		if st := s.steps[id]; st != nil {
+			return st
+		}
+	}
+	return &step{}
+}
+
+// holder is the worker that a member `id:worker.random` names.
+func holder(member string) string {
+	_, token, _ := strings.Cut(member, ":")
+	worker, _, _ := strings.Cut(token, ".")
+	return worker
+}
+
+// finish checks the end: everything has ended, and what was acknowledged exists.
+func (a *auditor) finish() {
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
+	for id, r := range a.ledger.runs {
+		if r.state != model.Absent && !r.state.Ended() {
+			a.fail("step %s has not ended: it is %v (%v)", id, r.state, r.job)
+		}
+		if r.state == model.Absent && r.removed == "" && r.completed == 0 {
+			a.fail("step %s is gone without a reason (%v)", id, r.job)
+		}
+	}
+	for key, id := range a.ledger.acked {
+		if a.ledger.runs[id] == nil {
+			a.fail("job %s was acknowledged as run %s, which never was", key, id)
+		}
+	}
+}

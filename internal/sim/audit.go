@@ -1,0 +1,209 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cyclone-queue/cyclone/internal/model"
+	"github.com/cyclone-queue/cyclone/luascripts"
+)
+
+// auditor looks at the whole key space after every script and holds each change
+// against what the script may do.
+type auditor struct {
+	keys   *keyspace
+	ledger *ledger
+	cover  *Coverage
+	clock  *serverClock
+	fail   func(format string, args ...any)
+	note   func(string)
+
+	full func() bool // the server is at its maxmemory
+
+	tokens map[string]string // which call has used it
+	calls  map[string]bool   // applied, by lane and number
+}
+
+// change is one step before and after a script.
+type change struct {
+	id            string
+	before, after *step // never nil; absent if need be
+	script        string
+	argv          []string
+	now           int64
+	shard         *shard
+}
+
+// judge is called when a command has been executed.
+func (a *auditor) judge(d *delivery) {
+	a.cover.Commands++
+	script := scriptOf(d.args)
+	if script == nil {
+		return
+	}
+	keys, argv := keysOf(d.args)
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
+	partition := ""
+	for _, key := range keys {
+		if p := a.keys.reload(key); p != "" {
+			partition = p
+		}
+	}
+	s := a.keys.shards[partition]
+	steps, wrong := s.read()
+	for _, text := range wrong {
+		a.fail("after %s by %s: %s", script.Name, d.host, text)
+	}
+	reply, ok := a.reply(d)
+	applied := ok && luascripts.StatusOf(reply) == luascripts.OK
+	changed := false
+	for id := range union(s.steps, steps) {
+		c := &change{id: id, before: orAbsent(s.steps[id]), after: orAbsent(steps[id]), script: script.Name, argv: argv, now: a.clock.ms(), shard: s}
+		if same(c.before, c.after) {
+			continue
+		}
+		changed = true
+		a.note(fmt.Sprintf("%s by %s: %s %s", script.Name, d.host, id, c))
+		if text := a.allowed(c); text != "" {
+			a.fail("%s by %s made %s of step %s: %s", script.Name, d.host, c, id, text)
+		}
+		a.remember(c)
+	}
+	if changed && !applied && ok {
+		a.fail("%s by %s has answered %v and changed steps", script.Name, d.host, luascripts.StatusOf(reply))
+	}
+	s.steps = steps
+	if ok {
+		a.answered(script.Name, d, argv, reply, changed, s)
+	}
+}
+
+// reply reads the answer; ok is false for an error.
+func (a *auditor) reply(d *delivery) (list []any, ok bool) {
+	value, _, ok := parseReply(d.reply)
+	list, isList := value.([]any)
+	return list, ok && isList && len(list) > 0
+}
+
+func union(a, b map[string]*step) map[string]struct{} {
+	all := make(map[string]struct{}, len(a))
+	for id := range a {
+		all[id] = struct{}{}
+	}
+	for id := range b {
+		all[id] = struct{}{}
+	}
+	return all
+}
+
+func orAbsent(s *step) *step {
+	if s == nil {
+		return &step{}
+	}
+	return s
+}
+
+// same compares what scripts change.
+func same(a, b *step) bool {
+	return a.State == b.State && a.Left == b.Left && a.member == b.member && a.until == b.until && a.began == b.began &&
+		a.due == b.due && a.lane == b.lane && a.env.Failures == b.env.Failures
+}
+
+func (c *change) String() string {
+	return fmt.Sprintf("%s → %s", c.before.text(), c.after.text())
+}
+
+func (s *step) text() string {
+	text := s.State.String()
+	if s.Left != model.Nothing {
+		text += fmt.Sprintf("+left%d", s.Left)
+	}
+	if s.member != "" {
+		_, token, _ := strings.Cut(s.member, ":")
+		text += " by " + token
+	}
+	return text
+}
+
+// remember takes a change into the ledger.
+func (a *auditor) remember(c *change) {
+	r := a.ledger.runs[c.id]
+	if r == nil {
+		r = &record{}
+		a.ledger.runs[c.id] = r
+		a.born(c, r)
+	}
+	was := c.before.State
+	r.state = c.after.State
+	switch {
+	case c.after.State == was:
+	case c.after.State == model.Completed, c.after.State == model.Absent && c.script == "turn":
+		r.ended++
+		r.completed++
+		a.cover.Completed++
+	case c.after.State == model.Discarded:
+		r.ended++
+		a.cover.Discarded++
+		a.discarded(c, r)
+	case c.after.State == model.Cancelled:
+		r.ended++
+		r.dropped = time.Now()
+		a.cover.Cancelled++
+	case c.after.State == model.Absent:
+		r.removed = c.script
+		if c.script != "trim" {
+			r.dropped = time.Now()
+			a.cover.Deleted++
+		}
+	case c.script == "revive":
+		r.completed = 0
+		a.cover.Retried++
+		if c.after.Left != model.Nothing {
+			a.cover.GhostsTurned++
+		}
+	}
+	if c.after.State == model.Running && c.after.member != c.before.member {
+		r.claimed = time.Now()
+		a.cover.Claimed++
+	}
+	if c.after.began && !c.before.began && c.script == "extend" {
+		a.cover.Confirmed++
+	}
+	if r.completed > 1 {
+		a.fail("step %s was completed twice", c.id)
+	}
+}
+
+// born is a step that is seen for the first time.
+func (a *auditor) born(c *change, r *record) {
+	if c.after.State == model.Absent {
+		return
+	}
+	r.job = jobOf(&c.after.env)
+	a.cover.Enqueued++
+	// An operator's cancel or delete frees the request key as well, so that a caller
+	// who asks again gets a new run.
+	if other, twice := a.ledger.jobs[r.job.Key]; twice && a.ledger.runs[other].dropped.IsZero() {
+		a.fail("job %s is stored twice: as %s and as %s", r.job.Key, other, c.id)
+	}
+	a.ledger.jobs[r.job.Key] = c.id
+	due := c.now + r.job.Delay.Milliseconds()
+	if c.after.State == model.Ready && r.job.Delay > 0 || c.after.State == model.Scheduled && c.after.due != due {
+		a.fail("step %s is %v, due %d: it was enqueued with a delay of %v at %d", c.id, c.after.State, c.after.due, r.job.Delay, c.now)
+	}
+}
+
+// discarded looks at the reason.
+func (a *auditor) discarded(c *change, r *record) {
+	history := c.after.env.History
+	if len(history) == 0 {
+		a.fail("step %s was discarded without a reason", c.id)
+		return
+	}
+	if history[len(history)-1].Code == "attempt_lost" {
+		a.cover.Poisoned++
+		r.lostCode = true
+	}
+}

@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	"github.com/cyclone-queue/cyclone/worker"
+)
+
+// startEngine runs a whole worker on a host of its own.
+func (w *world) startEngine() {
+	h, ctx := w.newWorkerHost()
+	client := w.newClient(h.host)
+	rng := w.rng(h.host.name)
+	cfg := worker.Config{
+		Concurrency: 1 + rng.IntN(5), Lease: lease, Heartbeat: heartbeat, Fallback: fallback, ShutdownGrace: lease / 2,
+		Dice: h.host.roll, Logger: slog.New(slog.DiscardHandler),
+	}
+	for _, q := range queueNames {
+		cfg.Queues = append(cfg.Queues, worker.Queue{Name: q, Weight: 1 + rng.IntN(3)})
+	}
+	if rng.IntN(3) == 0 {
+		cfg.Queues = cfg.Queues[:1+rng.IntN(len(cfg.Queues))]
+	}
+	if rng.IntN(3) == 0 {
+		cfg.Queues[0].Max = 1
+	}
+	wk, err := worker.New(client, cfg)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	h.setID(wk.ID())
+	wk.Register(w.handled(h, w.serves(rng.IntN(2) == 0, &cfg))...)
+	w.crew.Go(func() {
+		if err := wk.Run(ctx); err != nil && !ignored(err) {
+			w.fail("worker %s: %v", h.host.name, err)
+		}
+	})
+}
+
+// serves keeps every queue and every kind served by at least one worker: the first
+// worker, and any that comes when none does.
+func (w *world) serves(alien bool, cfg *worker.Config) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.versatile == nil || w.versatile.gone() {
+		w.versatile = w.workers[len(w.workers)-1]
+		*cfg = everything(*cfg)
+		return true
+	}
+	return alien
+}
+
+func everything(cfg worker.Config) worker.Config {
+	cfg.Queues = worker.Queues(queueNames...)
+	return cfg
+}
+
+// ignored are the errors of a soft stop that a deaf handler causes.
+func ignored(err error) bool { return strings.Contains(err.Error(), "handlers did not return") }
+
+var _ = context.Background

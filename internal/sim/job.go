@@ -1,0 +1,42 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cyclone-queue/cyclone/queue"
+)
+
+// job is a step's input: what its handler is to do.
+type job struct {
+	Key  string // no other job has it
+	Plan string
+	N    int           // of the plan
+	Work time.Duration // how long an attempt takes
+	// Delay is what the enqueue asked for.
+	Delay time.Duration
+}
+
+func (j job) String() string {
+	return fmt.Sprintf("%s %s %d %d %d", j.Key, j.Plan, j.N, j.Work, j.Delay)
+}
+
+func parseJob(text string) (j job, err error) {
+	_, err = fmt.Sscan(text, &j.Key, &j.Plan, &j.N, &j.Work, &j.Delay)
+	return j, err
+}
+
+var codec = queue.NewMsgpackCodec(0)
+
+// jobOf reads the job of a stored step.
+func jobOf(env *queue.Envelope) job {
+	var text string
+	if err := codec.Unmarshal(env.Payload, &text); err != nil {
+		panic(err)
+	}
+	j, err := parseJob(text)
+	if err != nil {
+		panic(err)
+	}
+	return j
+}

@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/model"
+	"github.com/cyclone-queue/cyclone/queue"
+)
+
+// operator cancels, deletes, retries, reschedules, pauses and purges.
+type operator struct {
+	w      *world
+	client *queue.Client
+	paused string
+}
+
+func (w *world) operate(name string) {
+	o := &operator{w: w, client: w.newClient(w.net.newHost(name))}
+	w.actor(name, time.Second, o.act)
+}
+
+func (o *operator) act(rng *rand.Rand) {
+	ctx, c := context.Background(), o.client
+	switch dice := rng.IntN(20); {
+	case dice < 6:
+		o.to(rng, unfinished, func(id cyclone.RunID) error { return c.Cancel(ctx, id) })
+	case dice < 8:
+		o.to(rng, whatever, func(id cyclone.RunID) error { return c.Delete(ctx, id) })
+	case dice < 14:
+		o.to(rng, revivable, func(id cyclone.RunID) error {
+			return c.RetryAll(ctx, id, cyclone.RetryAdditionalAttempts(1+rng.IntN(2)))
+		})
+	case dice < 15:
+		o.to(rng, model.State.Waiting, func(id cyclone.RunID) error { return c.RunNow(ctx, id) })
+	case dice < 16:
+		at := o.w.clock.now().Add(time.Duration(rng.Int64N(int64(5 * time.Second))))
+		o.to(rng, model.State.Waiting, func(id cyclone.RunID) error { return c.Reschedule(ctx, id, at) })
+	case dice < 19:
+		o.pause(ctx, rng)
+	case rng.IntN(6) == 0:
+		_, err := c.Purge(ctx, queueNames[rng.IntN(len(queueNames))], nil)
+		o.done(err)
+	}
+}
+
+// to does something to a run.
+func (o *operator) to(rng *rand.Rand, such func(model.State) bool, do func(cyclone.RunID) error) {
+	if id, ok := o.w.someRun(rng, such); ok {
+		o.done(do(id))
+	}
+}
+
+func (o *operator) done(err error) {
+	if err == nil {
+		o.w.ledger.done()
+	}
+}
+
+func revivable(s model.State) bool { return s == model.Cancelled || s == model.Discarded }
+
+// pause stops a queue, or lets the one go on that it has stopped.
+func (o *operator) pause(ctx context.Context, rng *rand.Rand) {
+	if o.paused != "" {
+		err := o.client.Resume(ctx, o.paused)
+		if o.done(err); err == nil {
+			o.paused = ""
+		}
+		return
+	}
+	queueName := queueNames[rng.IntN(len(queueNames))]
+	err := o.client.Pause(ctx, queueName)
+	if o.done(err); err == nil {
+		o.paused = queueName
+	}
+}

@@ -1,0 +1,206 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cyclone-queue/cyclone/queue"
+)
+
+// Result is what a simulation came to.
+type Result struct {
+	Config Config
+	// Trace is the hash of everything that reached the server, and when.
+	Trace string
+	Cover Coverage
+	// Acknowledged counts the operations whose callers got an answer. Runs is how
+	// many steps there were, Virtual how long it took on virtual time.
+	Acknowledged, Runs int
+	Virtual            time.Duration
+	// Failures are the rules that were broken, the first first; Log the last
+	// changes before.
+	Failures, Log []string
+}
+
+// drainIn is how long everything may take to end once the faults have stopped: a
+// step that was lost lostCap-1 times waits for 8 s, and that may come late.
+const drainIn = 3 * time.Minute
+
+// Simulate runs one simulation in a bubble of its own.
+func Simulate(t *testing.T, cfg Config) (r Result) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, cfg)
+		go w.kernel.run()
+		w.play()
+		r = w.result()
+		w.close()
+	})
+	return r
+}
+
+// play goes through the phases: load and faults; no faults; drain; audit.
+func (w *world) play() {
+	w.running.Store(true)
+	if w.cfg.Watched {
+		_ = w.server.Miniredis().Set(queue.DefaultPrefix+":{0}:subs", "1")
+	}
+	w.net.broken.Store(true)
+	for range w.cfg.Workers {
+		w.startWorker()
+	}
+	for i := range w.cfg.Producers {
+		w.produce(fmt.Sprintf("p%d", i))
+	}
+	for i := range w.cfg.Operators {
+		w.operate(fmt.Sprintf("o%d", i))
+	}
+	w.nemesis()
+	for end := time.Now().Add(w.cfg.Load); time.Now().Before(end) && w.running.Load(); {
+		rest(100 * time.Millisecond)
+	}
+	w.running.Store(false)
+	w.heal()
+	w.actors.Wait()
+	w.drain()
+	w.stop()
+	w.trace.ended = true
+	if !w.failed() {
+		w.inspect()
+	}
+}
+
+// heal ends all faults.
+func (w *world) heal() {
+	w.net.broken.Store(false)
+	w.net.full.Store(false)
+	w.server.Miniredis().SetError("")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, h := range w.workers {
+		h.host.freeze(0)
+	}
+}
+
+// drain waits until every step has ended.
+func (w *world) drain() {
+	h := w.net.newHost("drain")
+	client := w.newClient(h)
+	for _, q := range queueNames {
+		w.must("resume", func() error { return client.Resume(w.t.Context(), q) })
+	}
+	for end := time.Now().Add(drainIn); time.Now().Before(end); {
+		if len(w.ledger.ids(unfinished)) == 0 || w.failed() {
+			return
+		}
+		rest(500 * time.Millisecond)
+	}
+	left := w.ledger.ids(unfinished)
+	w.fail("%d steps have not ended %v after the faults: %v", len(left), drainIn, left)
+}
+
+func (w *world) must(what string, do func() error) {
+	if err := do(); err != nil {
+		w.fail("%s: %v", what, err)
+	}
+}
+
+// stop ends the workers softly.
+func (w *world) stop() {
+	w.closing.Store(true)
+	w.mu.Lock()
+	workers := w.workers
+	w.mu.Unlock()
+	for _, h := range workers {
+		if h.leave() {
+			h.cancel()
+		}
+	}
+	w.crew.Wait()
+}
+
+// inspect is the last look: the rules of the whole, the public audit, and what is
+// left when retention has passed.
+func (w *world) inspect() {
+	w.audit.finish()
+	client := w.newClient(w.net.newHost("inspect"))
+	ctx := w.t.Context()
+	report, err := client.Audit(ctx, queue.AuditOptions{})
+	if err != nil {
+		w.fail("audit: %v", err)
+	}
+	for _, f := range report.Findings {
+		w.fail("audit: %s: %s %s: %s", f.Rule, f.Key, f.Member, f.Text)
+	}
+	store := queue.NewStore(client, "janitor")
+	rest(2 * retention)
+	for range 2 * len(queueNames) {
+		w.must("maintain", func() error { return store.Maintain(ctx, queueNames, lease) })
+	}
+	if w.cover.Enqueued < 10 {
+		w.fail("only %d steps: this proves nothing", w.cover.Enqueued)
+	}
+	w.leftovers()
+}
+
+// lasting are the keys that a deployment without steps may have.
+var lasting = []string{"ids", "sess", "sessx", "stats", "workers", "queues", "subs", "uniqx"}
+
+// leftovers checks that nothing is left of steps.
+func (w *world) leftovers() {
+	mini := w.server.Miniredis()
+	for _, key := range mini.Keys() {
+		name := key[strings.LastIndex(key, "}:")+1:]
+		name = strings.TrimPrefix(name, ":")
+		kind, _, _ := strings.Cut(name, ":")
+		switch {
+		case key == queue.DefaultPrefix+":meta":
+		case kind == "uniq":
+		case kind == "uniqof": // what is held for a time outlives its step
+			held, _ := mini.HKeys(key)
+			for _, id := range held {
+				if !strings.HasPrefix(mini.HGet(key, id), "d") {
+					w.fail("step %s is gone and holds a key", id)
+				}
+			}
+		case kind == "leased" || kind == "waiters":
+			if set, err := mini.SortedSet(key); kind == "leased" && (err != nil || len(set) != 1) {
+				w.fail("leases are left: %v", set)
+			}
+		default:
+			found := false
+			for _, l := range lasting {
+				found = found || kind == l
+			}
+			if !found {
+				w.fail("left over: %s", key)
+			}
+		}
+	}
+}
+
+func (w *world) result() Result {
+	runs := len(w.ledger.ids(whatever))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return Result{
+		Config: w.cfg, Trace: w.trace.hash(), Cover: *w.cover, Acknowledged: w.ledger.ops, Runs: runs,
+		Virtual: time.Since(w.trace.start), Failures: w.failures, Log: w.trace.log,
+	}
+}
+
+func (w *world) close() {
+	w.closing.Store(true)
+	w.mu.Lock()
+	retired := w.retired
+	w.mu.Unlock()
+	for _, f := range retired {
+		f()
+	}
+	rest(time.Second) // connections end
+	w.kernel.stop()
+	w.server.Close()
+}
