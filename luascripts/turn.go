@@ -2,7 +2,6 @@ package luascripts
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -116,8 +115,7 @@ const (
 type Claimed struct {
 	Queue, Lane int // indexes from 0
 	IDs         []string
-	// Bodies share the memory of one reply. One that is gone by now is empty.
-	Bodies []string
+	Bodies      []string // empty for one that is gone by now
 }
 
 // TurnReply is the answer of a call whose status is OK.
@@ -142,24 +140,10 @@ func ParseTurn(reply []any) TurnReply {
 		claim, _ := raw.([]any)
 		out.Claims = append(out.Claims, Claimed{
 			Queue: int(integer(claim, 0)) - 1, Lane: int(integer(claim, 1)) - 1,
-			IDs: strings.Split(text(claim, 2), " "), Bodies: cut(text(claim, 4), text(claim, 3)),
+			IDs: strings.Split(text(claim, 2), " "), Bodies: texts(list(claim, 3)),
 		})
 	}
 	return out
-}
-
-// cut takes a text apart into pieces of the given sizes.
-func cut(text, sizes string) []string {
-	pieces := make([]string, 0, strings.Count(sizes, " ")+1)
-	for word := range strings.SplitSeq(sizes, " ") {
-		n, err := strconv.Atoi(word)
-		if err != nil || n < 0 || n > len(text) {
-			n = len(text)
-		}
-		pieces = append(pieces, text[:n])
-		text = text[n:]
-	}
-	return pieces
 }
 
 // pairs reads a flat list of names and values; nil for an empty one.

@@ -15,7 +15,7 @@
 --     g give back unstarted     n x (lane index)
 --     i release interrupted     n x (lane index)
 --     w put back later          n x (delay ms, lane index)
--- RETURNS: {0, now ms, lost {member, reason 'lost' or 'cancelled', ...}, claims {{queue index, lane index, ids, sizes of the bodies, bodies}, ...},
+-- RETURNS: {0, now ms, lost {member, reason 'lost' or 'cancelled', ...}, claims {{queue index, lane index, 'id id ...', bodies}, ...},
 --   tries {id, counters, ...}, ms until the next due step or expiring lease or -1, waiters before this one, more 0/1, watched 0/1}
 --   or {status < 0}: -1 no session, -2 stale, -3 gap
 --@include clock
@@ -45,16 +45,6 @@ local function queue_name(q)
   return ARGV[14 + q]
 end
 
--- packed answers with three texts instead of two per step, which cost more to send and to take in.
-local function packed(q, l, ids, bodies)
-  local sizes = {}
-  for i = 1, #ids do
-    bodies[i] = bodies[i] or ''
-    sizes[i] = #bodies[i]
-  end
-  return {q, l, table.concat(ids, ' '), table.concat(sizes, ' '), table.concat(bodies)}
-end
-
 -- Guard.
 local now = now_ms()
 local state, replay = session(sess, lane, seq)
@@ -74,7 +64,7 @@ if state == REPLAY then
       end
     end
     if #ids > 0 then
-      claims[#claims + 1] = packed(tonumber(q), tonumber(l), ids, redis.call('HMGET', steps, unpack(ids)))
+      claims[#claims + 1] = {tonumber(q), tonumber(l), table.concat(ids, ' '), redis.call('HMGET', steps, unpack(ids))}
     end
   end
   local counters = {}
@@ -437,8 +427,9 @@ for c = 0, nclaims - 1 do
       adds[2 * n + 1] = '+inf'
       adds[2 * n + 2] = PAD
       redis.call('ZADD', key(q, LEASED), unpack(adds))
-      claims[#claims + 1] = packed(q, l, ids, bodies)
-      stored[#stored + 1] = q .. ' ' .. l .. ' ' .. table.concat(ids, ' ') .. ';'
+      local names = table.concat(ids, ' ')
+      claims[#claims + 1] = {q, l, names, bodies}
+      stored[#stored + 1] = q .. ' ' .. l .. ' ' .. names .. ';'
       claimed = claimed + n
       room[q] = room[q] - n
       if watched then

@@ -329,15 +329,8 @@ func (t *turn) claimed(queue, lane int, id, counters string) Claimed {
 	return c
 }
 
-// pinned is the size up to which a body stays a part of its turn's reply: a step
-// that runs for long must not hold on to the bodies of all that came with it.
-const pinned = 2 << 10
-
 // decode reads the claim's body into env.
 func (c *Claimed) decode(body string, env *Envelope) {
-	if len(body) > pinned {
-		body = strings.Clone(body)
-	}
 	if c.Err = env.Decode(bytesOf(body)); c.Err == nil {
 		c.Envelope = env
 	}
