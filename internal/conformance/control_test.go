@@ -127,25 +127,9 @@ func checkSnoozed(l *lab.Lab, where string, h *heard, id cyclone.RunID, nap time
 func TestSpec_C13_SnoozedEventIsSeenByBothListeners(t *testing.T) {
 	lab.Each(t, func(l *lab.Lab) {
 		const nap = 50 * time.Millisecond
-		local, remote := &heard{}, &heard{}
+		local := &heard{}
 		lab.OnEvent(local.add)(l)
-		sub, err := l.Client().Subscribe(l.Context(), queue.EventFilter{})
-		if err != nil {
-			l.Fatal(err)
-		}
-		read := make(chan struct{})
-		go func() {
-			defer close(read)
-			for e, err := range sub.Events(l.Context()) {
-				if err == nil {
-					remote.add(e)
-				}
-			}
-		}()
-		l.Cleanup(func() {
-			_ = sub.Close()
-			<-read
-		})
+		remote := subscribe(l, queue.EventFilter{})
 		action := returns(l.Visits(), cyclone.Snooze(nap), nil)
 		l.Start(worker.Config{}, action)
 		id := lab.Enqueue(l, action, "")
