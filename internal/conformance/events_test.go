@@ -100,8 +100,8 @@ func TestEventsTellEveryTransition(t *testing.T) {
 			deleted:   {"enqueued scheduled 1", "rescheduled scheduled 1", "promoted ready 1", "claimed running", "completed completed 1"},
 		}
 		for id, life := range want {
-			l.Until(fmt.Sprintf("a subscriber hears all of run %v: %v; so far %v", id, life, remote.lives()[id]), func() bool {
-				return len(remote.lives()[id]) >= len(life)
+			l.Until(fmt.Sprintf("all of run %v is heard: %v", id, life), func() bool {
+				return len(remote.lives()[id]) >= len(life) && len(local.lives()[id]) >= len(life)
 			})
 			if got := remote.lives()[id]; !slices.Equal(got, life) {
 				l.Errorf("a subscriber heard of run %v\n%q, want\n%q", id, got, life)
