@@ -53,13 +53,6 @@ func (l *ledger) starts(id cyclone.RunID) (n int) {
 	return n
 }
 
-// runs returns how many runs a handler was entered for.
-func (l *ledger) runs() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.by)
-}
-
 // executions returns how often handlers were entered.
 func (l *ledger) executions() (n int) {
 	l.mu.Lock()

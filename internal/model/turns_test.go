@@ -143,11 +143,7 @@ func answerOf(reply []any) any {
 		a.Lost[member] = reason
 	}
 	for _, c := range raw.Claims {
-		claims := model.Claims{Queue: queues[c.Queue], Lane: int8(c.Lane)}
-		for _, id := range c.IDs {
-			claims.IDs = append(claims.IDs, id)
-		}
-		a.Claims = append(a.Claims, claims)
+		a.Claims = append(a.Claims, model.Claims{Queue: queues[c.Queue], Lane: int8(c.Lane), IDs: c.IDs})
 	}
 	return a
 }

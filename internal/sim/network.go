@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -157,7 +158,7 @@ func (n *network) orphan(from string, m *message, after time.Duration) {
 		if n.oom(m.args) {
 			return
 		}
-		conn, err := n.server.Dial(nil, "", "") //nolint:staticcheck // it ignores the context
+		conn, err := n.server.Dial(context.Background(), "", "")
 		if err != nil {
 			return
 		}

@@ -153,12 +153,11 @@ func (s *storeWorker) turn(stopping bool) {
 			}
 		}
 	}
-	ctx, cancel := context.Background(), context.CancelFunc(func() {})
+	patience := 20 * time.Second
 	if s.rng.IntN(4) == 0 {
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(1+s.rng.Int64N(int64(3*time.Second))))
-	} else {
-		ctx, cancel = context.WithTimeout(ctx, 20*time.Second)
+		patience = time.Duration(1 + s.rng.Int64N(int64(3*time.Second)))
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	reply, err := s.store.Turn(ctx, req)
 	if err != nil {
