@@ -21,8 +21,6 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/cyclone-queue/cyclone/worker"
 )
 
 // settings are the command line.
@@ -37,9 +35,10 @@ type settings struct {
 }
 
 const (
-	fullRounds         = 5
-	quickRounds        = 1
-	defaultConcurrency = worker.DefaultConcurrency
+	fullRounds  = 5
+	quickRounds = 1
+	// defaultConcurrency is as many steps as the floor has in flight.
+	defaultConcurrency = floorBatch * floorConnections
 
 	exitFailure = 1
 	exitUsage   = 2
