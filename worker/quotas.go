@@ -22,13 +22,18 @@ var (
 // mutex is held.
 func (w *Worker) rooms(queues []Queue, n int) []queue.Room {
 	rooms := make([]queue.Room, len(queues))
-	for i, q := range queues {
-		rooms[i] = queue.Room{Queue: q.Name, N: n}
-		if q.Max > 0 {
-			rooms[i].N = max(min(n, q.Max-w.inQueue[q.Name]), 0)
-		}
+	for i := range queues {
+		rooms[i] = queue.Room{Queue: queues[i].Name, N: w.room(&queues[i], n)}
 	}
 	return rooms
+}
+
+// room returns how many of n steps of a queue may be taken. The mutex is held.
+func (w *Worker) room(q *Queue, n int) int {
+	if q.Max == 0 {
+		return n
+	}
+	return max(min(n, q.Max-w.inQueue[q.Name]), 0)
 }
 
 // quotas returns what to ask for in order of preference: first every queue's

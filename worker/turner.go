@@ -25,7 +25,9 @@ type exchange struct {
 	part  *partition
 	req   queue.TurnRequest
 	slots int
-	all   bool // the turn covers every queue
+
+	queues []Queue // of the turn, as in req.Queues
+	all    bool    // these are all of them
 }
 
 // turner exchanges turns with Redis until the worker has ended.
@@ -108,7 +110,7 @@ func (w *Worker) prepare(p *partition) *exchange {
 	if x.slots == 0 {
 		p.window = window // nothing is taken, so these queues are still to be looked at
 	}
-	x.all = len(queues) == len(w.cfg.Queues)
+	x.queues, x.all = queues, len(queues) == len(w.cfg.Queues)
 	x.req.Queues = w.rooms(queues, x.slots)
 	x.req.Claim = w.quotas(queues, x.req.Queues, x.slots)
 	for _, room := range x.req.Queues {
@@ -146,6 +148,7 @@ func (w *Worker) failed(x *exchange, err error) {
 	p.suspect()
 	p.lookAt = time.Time{} // no sooner
 	p.lookIn(wait)
+	w.makeRoom(p)
 }
 
 // take brings the reply in: attempts for what was claimed, and the time of the
@@ -160,10 +163,6 @@ func (w *Worker) take(x *exchange, reply *queue.TurnReply) {
 	w.unreserve(x, len(reply.Claimed))
 	p := x.part
 	p.pause, p.until = 0, time.Time{}
-	crowded, spare := x.caps(reply)
-	if p.crowded = crowded; spare {
-		w.makeRoom(p)
-	}
 	w.health.answered(now)
 	for i := range reply.Claimed {
 		c := &reply.Claimed[i]
@@ -181,6 +180,7 @@ func (w *Worker) take(x *exchange, reply *queue.TurnReply) {
 	}
 	w.spawn()
 	w.schedule(x, reply)
+	w.caps(x, reply)
 	p.recycle(x.req.Settle)
 	w.turnable.Broadcast()
 	w.mu.Unlock()
@@ -195,23 +195,34 @@ type refusal struct {
 	cause error
 }
 
-// caps tells whether a queue's cap may have kept the turn from taking more, and
-// whether the turn leaves room in a capped queue that it had reserved.
-func (x *exchange) caps(reply *queue.TurnReply) (crowded, spare bool) {
-	for _, room := range x.req.Queues {
+// caps sees to what the caps of queues have kept the turn from taking, and to the
+// room in them that it leaves. The mutex is held.
+func (w *Worker) caps(x *exchange, reply *queue.TurnReply) {
+	p := x.part
+	p.crowded = false
+	spare := false
+	for i, room := range x.req.Queues {
 		if room.N >= x.slots {
 			continue
 		}
 		n := 0
-		for i := range reply.Claimed {
-			if reply.Claimed[i].Queue == room.Queue {
+		for c := range reply.Claimed {
+			if reply.Claimed[c].Queue == room.Queue {
 				n++
 			}
 		}
-		crowded = crowded || n >= room.N
-		spare = spare || n < room.N
+		switch {
+		case n < room.N:
+			spare = true
+		case w.room(&x.queues[i], 1) > 0: // there is room by now
+			p.suspect()
+		default:
+			p.crowded = true
+		}
 	}
-	return crowded, spare
+	if spare {
+		w.makeRoom(p)
+	}
 }
 
 // schedule decides when to look again. The mutex is held.

@@ -122,7 +122,9 @@ func TestWrongPartitions(t *testing.T) {
 		if err != nil {
 			l.Fatal(err)
 		}
-		if err := w.Run(l.Context()); err == nil || !strings.Contains(err.Error(), "4 partitions") {
+		ctx, cancel := context.WithTimeout(l.Context(), 10*time.Second)
+		defer cancel()
+		if err := w.Run(ctx); err == nil || !strings.Contains(err.Error(), "4 partitions") {
 			l.Errorf("Run returned %v, want an error that names the number", err)
 		}
 		l.Same(before)

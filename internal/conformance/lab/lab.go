@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,7 @@ type Lab struct {
 	options func() *redis.Options
 	config  queue.Config
 	client  *queue.Client
+	once    sync.Once
 	onEvent []cyclone.ClientOption
 }
 
@@ -113,9 +115,7 @@ func (l *Lab) Config() queue.Config { return l.config }
 // Client returns the lab's own client, which enqueues and operates.
 func (l *Lab) Client() *queue.Client {
 	l.Helper()
-	if l.client == nil {
-		l.client, _, _ = l.NewClient(l.config)
-	}
+	l.once.Do(func() { l.client, _, _ = l.NewClient(l.config) })
 	return l.client
 }
 
