@@ -2,6 +2,7 @@ package sim
 
 import (
 	"strings"
+	"time"
 
 	"github.com/cyclone-queue/cyclone/internal/model"
 	"github.com/cyclone-queue/cyclone/luascripts"
@@ -76,6 +77,10 @@ func (a *auditor) turnAnswered(d *delivery, argv []string, reply luascripts.Turn
 	}
 }
 
+// overtaking is how long before its start a step may be cancelled without its worker
+// knowing, when no message takes long.
+const overtaking = 50 * time.Millisecond
+
 // start is called by a handler before it does anything. worker begins the tokens
 // of its claims.
 func (a *auditor) start(worker, id string) {
@@ -88,6 +93,9 @@ func (a *auditor) start(worker, id string) {
 	case st.State == model.Running && holder(st.member) == worker:
 	case r.dropped.After(r.claimed), st.Left == model.InLease && holder(st.member) == worker:
 		a.cover.Overtaken++ // cancelled since it was claimed
+		if late := time.Since(r.dropped); a.calm && late > overtaking {
+			a.fail("a handler of %s starts for step %s, %v after it was cancelled", worker, id, late)
+		}
 	case a.clock.lastJump().After(r.claimed):
 	default:
 		a.fail("a handler of %s starts for step %s, which is %s", worker, id, st.text())

@@ -20,6 +20,7 @@ type auditor struct {
 	note   func(string)
 
 	full func() bool // the server is at its maxmemory
+	calm bool        // no message takes long
 
 	tokens map[string]string // which call has used it
 	calls  map[string]bool   // applied, by lane and number
@@ -189,6 +190,9 @@ func (a *auditor) born(c *change, r *record) {
 		a.fail("job %s is stored twice: as %s and as %s", r.job.Key, other, c.id)
 	}
 	a.ledger.jobs[r.job.Key] = c.id
+	if r.job.Delay < 0 {
+		return
+	}
 	due := c.now + r.job.Delay.Milliseconds()
 	if c.after.State == model.Ready && r.job.Delay > 0 || c.after.State == model.Scheduled && c.after.due != due {
 		a.fail("step %s is %v, due %d: it was enqueued with a delay of %v at %d", c.id, c.after.State, c.after.due, r.job.Delay, c.now)

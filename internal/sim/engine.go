@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"log/slog"
 	"strings"
 
@@ -26,12 +25,13 @@ func (w *world) startEngine() {
 	if rng.IntN(3) == 0 {
 		cfg.Queues[0].Max = 1
 	}
+	alien := w.serves(h, &cfg) || rng.IntN(2) == 0
 	wk, err := worker.New(client, cfg)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	h.setID(wk.ID())
-	wk.Register(w.handled(h, w.serves(rng.IntN(2) == 0, &cfg))...)
+	wk.Register(w.handled(h, alien)...)
 	w.crew.Go(func() {
 		if err := wk.Run(ctx); err != nil && !ignored(err) {
 			w.fail("worker %s: %v", h.host.name, err)
@@ -39,25 +39,18 @@ func (w *world) startEngine() {
 	})
 }
 
-// serves keeps every queue and every kind served by at least one worker: the first
-// worker, and any that comes when none does.
-func (w *world) serves(alien bool, cfg *worker.Config) bool {
+// serves keeps every queue and kind served by at least one worker: the first, and
+// any that comes when none does. It tells whether this is the one.
+func (w *world) serves(h *workerHost, cfg *worker.Config) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.versatile == nil || w.versatile.gone() {
-		w.versatile = w.workers[len(w.workers)-1]
-		*cfg = everything(*cfg)
-		return true
+	if w.versatile != nil && !w.versatile.gone() {
+		return false
 	}
-	return alien
-}
-
-func everything(cfg worker.Config) worker.Config {
+	w.versatile = h
 	cfg.Queues = worker.Queues(queueNames...)
-	return cfg
+	return true
 }
 
 // ignored are the errors of a soft stop that a deaf handler causes.
 func ignored(err error) bool { return strings.Contains(err.Error(), "handlers did not return") }
-
-var _ = context.Background

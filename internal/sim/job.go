@@ -13,7 +13,7 @@ type job struct {
 	Plan string
 	N    int           // of the plan
 	Work time.Duration // how long an attempt takes
-	// Delay is what the enqueue asked for.
+	// Delay is what the enqueue asked for, below 0 when nothing follows from it.
 	Delay time.Duration
 }
 

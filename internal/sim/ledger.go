@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -54,6 +55,18 @@ func (l *ledger) ids(such func(model.State) bool) (list []string) {
 	for id, r := range l.runs {
 		if such(r.state) {
 			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// unfinished describes the steps that have not ended.
+func (l *ledger) unfinished() (list []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, r := range l.runs {
+		if unfinished(r.state) {
+			list = append(list, fmt.Sprintf("%s is %v (%v)", id, r.state, r.job))
 		}
 	}
 	return list

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
-	"github.com/cyclone-queue/cyclone/queue"
 )
 
 // plans are what jobs may have their handlers do. N is how often.
@@ -104,6 +103,9 @@ func (w *world) handle(h *workerHost, ctx cyclone.Context, in string) error {
 	if err != nil {
 		return err
 	}
+	w.mu.Lock()
+	w.begun[j.Key] = time.Now()
+	w.mu.Unlock()
 	if err := j.work(ctx); err != nil {
 		return err
 	}
@@ -147,5 +149,3 @@ func (j job) work(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 }
-
-var _ = queue.TurnBudget

@@ -31,8 +31,17 @@ type order struct {
 
 func (w *world) produce(name string) {
 	p := &producer{w: w, name: name, client: w.newClient(w.net.newHost(name))}
-	w.actor(name, 600*time.Millisecond, p.act)
+	mean := 600 * time.Millisecond
+	if p.oneByOne() {
+		mean /= 2
+	}
+	w.actor(name, mean, p.act)
 }
+
+// oneByOne tells that the producer makes one request at a time: with several,
+// partitions would be served at one instant, and it would be chance who of them gets
+// a connection that is broken.
+func (p *producer) oneByOne() bool { return p.w.cfg.Driver == StoreDriver && p.w.cfg.Partitions > 1 }
 
 func (p *producer) act(rng *rand.Rand) {
 	orders := p.unsure
@@ -41,6 +50,9 @@ func (p *producer) act(rng *rand.Rand) {
 		for range 1 + rng.IntN(4) {
 			orders = append(orders, p.order(rng))
 		}
+	}
+	if p.oneByOne() {
+		orders, p.unsure = orders[:1], orders[1:]
 	}
 	ctx, cancel := context.Background(), context.CancelFunc(func() {})
 	if rng.IntN(4) == 0 {
@@ -104,7 +116,11 @@ func (p *producer) order(rng *rand.Rand) order {
 		options = append(options, cyclone.WithRequestKey("request "+j.Key))
 		o.keyed = true
 	case 1:
-		options = append(options, cyclone.WithUnique(uniqueness(rng)))
+		u := uniqueness(rng)
+		if u.OnConflict == cyclone.Replace {
+			j.Delay = -1 // it may get the place of another one, and its time
+		}
+		options = append(options, cyclone.WithUnique(u))
 	}
 	o.request = p.request(rng, j.String(), options)
 	return o

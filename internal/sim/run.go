@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/queue"
 )
 
@@ -46,7 +47,9 @@ func Simulate(t *testing.T, cfg Config) (r Result) {
 func (w *world) play() {
 	w.running.Store(true)
 	if w.cfg.Watched {
-		_ = w.server.Miniredis().Set(queue.DefaultPrefix+":{0}:subs", "1")
+		for p := range w.cfg.Partitions {
+			_ = w.server.Miniredis().Set(fmt.Sprintf("%s:{%d}:subs", queue.DefaultPrefix, p), "1")
+		}
 	}
 	w.net.broken.Store(true)
 	for range w.cfg.Workers {
@@ -66,6 +69,9 @@ func (w *world) play() {
 	w.heal()
 	w.actors.Wait()
 	w.drain()
+	if w.cfg.Driver == EngineDriver && !w.failed() {
+		w.probe()
+	}
 	w.stop()
 	w.trace.ended = true
 	if !w.failed() {
@@ -98,13 +104,46 @@ func (w *world) drain() {
 		}
 		rest(500 * time.Millisecond)
 	}
-	left := w.ledger.ids(unfinished)
-	w.fail("%d steps have not ended %v after the faults: %v", len(left), drainIn, left)
+	w.fail("not all has ended %v after the faults: %v; %v", drainIn, w.ledger.unfinished(), w.living())
 }
 
 func (w *world) must(what string, do func() error) {
 	if err := do(); err != nil {
 		w.fail("%s: %v", what, err)
+	}
+}
+
+// promptly is how late a step may start while workers idle: the fallback of one
+// that was woken in vain, a fifth more for its jitter, and a second.
+const promptly = fallback*6/5 + time.Second
+
+// probe enqueues a few steps while nothing else is to be done: they start in time.
+func (w *world) probe() {
+	client := w.newClient(w.net.newHost("probe"))
+	ctx := w.t.Context()
+	due := map[string]time.Time{}
+	for i := range 8 {
+		j := job{Key: fmt.Sprintf("probe-%d", i), Plan: "ok", Work: 1}
+		var options []cyclone.EnqueueOption
+		if i%2 == 1 {
+			j.Delay = time.Duration(i) * 300 * time.Millisecond
+			options = append(options, cyclone.WithDelay(j.Delay))
+		}
+		due[j.Key] = time.Now().Add(j.Delay)
+		w.must("probe", func() error {
+			_, err := client.Enqueue(ctx, w.kinds.action.With(j.String(), append(options, cyclone.WithQueue(queueNames[i%3]))...))
+			return err
+		})
+		rest(70 * time.Millisecond)
+	}
+	rest(8*300*time.Millisecond + 2*promptly)
+	w.mu.Lock()
+	begun := w.begun
+	w.mu.Unlock()
+	for key, at := range due {
+		if start, ok := begun[key]; !ok || start.Sub(at) > promptly || start.Before(at.Add(-time.Millisecond)) {
+			w.fail("%s was due at %v and started at %v (%t)", key, at.Sub(w.trace.start), start.Sub(w.trace.start), ok)
+		}
 	}
 }
 

@@ -55,6 +55,18 @@ func (h *workerHost) leave() bool {
 	return !was
 }
 
+// living lists the hosts that work.
+func (w *world) living() (list []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, h := range w.workers {
+		if !h.gone() {
+			list = append(list, h.host.name+" "+h.id())
+		}
+	}
+	return list
+}
+
 // stop is the soft stop of a worker. Another one takes its place.
 func (h *workerHost) stop() {
 	if h.leave() {

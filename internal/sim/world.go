@@ -42,7 +42,8 @@ type world struct {
 
 	mu        sync.Mutex
 	failures  []string
-	snoozes   map[string]int // by job
+	snoozes   map[string]int       // by job
+	begun     map[string]time.Time // when the latest attempt began, by job
 	workers   []*workerHost
 	versatile *workerHost // serves every queue and kind
 	retired   []func()    // what closes the clients of hosts
@@ -59,14 +60,14 @@ func newWorld(t testing.TB, cfg Config) *world {
 	}
 	w := &world{
 		t: t, cfg: cfg, server: server, ledger: newLedger(), trace: newTrace(logged), cover: &Coverage{},
-		clock: &serverClock{server: server}, snoozes: map[string]int{},
+		clock: &serverClock{server: server}, snoozes: map[string]int{}, begun: map[string]time.Time{},
 	}
 	w.kernel = newKernel(func() { w.net.settle() })
 	w.net = &network{k: w.kernel, server: server, seed: cfg.Seed, faults: cfg.Faults, trace: w.trace, cover: w.cover}
 	keys := newKeyspace(server.Miniredis(), queue.DefaultPrefix)
 	w.audit = &auditor{
 		keys: keys, ledger: w.ledger, cover: w.cover, clock: w.clock, fail: w.fail, note: w.trace.note,
-		full: w.net.full.Load, tokens: map[string]string{}, calls: map[string]bool{},
+		full: w.net.full.Load, calm: cfg.Faults.Freeze == 0 && cfg.Faults.Slow == 0, tokens: map[string]string{}, calls: map[string]bool{},
 	}
 	w.net.judge, w.net.applied = w.audit.judge, keys.applied
 	w.kinds = w.newKinds()
