@@ -198,8 +198,8 @@ func newTurn(p *partition, worker string, req *TurnRequest) *turn {
 		in.Claims = append(in.Claims, luascripts.TurnClaim{Queue: t.queue(quota.Queue), Lane: int(quota.Priority), Count: quota.N})
 	}
 	t.group()
-	in.MaxReap = max(sideBudget/4/len(in.Queues), 5)
-	in.MaxPromote = max(sideBudget/4/len(in.Queues), 5)
+	in.MaxReap = max(sideBudget/4/len(in.Queues), 1)
+	in.MaxPromote = max(sideBudget/4/len(in.Queues), 1)
 	in.Detail = t.detail.bytes()
 	k := p.keys
 	luascripts.TurnCall(&t.call, &luascripts.TurnKeys{

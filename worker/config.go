@@ -93,6 +93,7 @@ type Config struct {
 	// each time gives its own. It is called from any goroutine.
 	Dice func() float64
 
+	capped     bool // some queue has a Max
 	jitter     float64
 	taskPolicy cyclone.RetryPolicy
 }
@@ -138,6 +139,7 @@ func (c Config) withDefaults() (Config, error) {
 		check(!c.Strict || q.Weight == 0, "Queues[%d].Weight is %d: Strict and weights exclude each other", i, q.Weight)
 		check(q.Max >= 0, "Queues[%d].Max is %d: must not be negative", i, q.Max)
 		q.Weight = max(q.Weight, 1)
+		c.capped = c.capped || q.Max > 0
 	}
 	if c.Concurrency == 0 {
 		c.Concurrency = DefaultConcurrency

@@ -20,7 +20,8 @@ type partition struct {
 	flight int                // turns under way
 	window int                // first queue of the next turn, when not all fit
 	unseen int                // queues not looked at since work was last suspected
-	// crowded tells that a queue's cap may have kept the last turn from taking more.
+	// crowded tells that a queue's cap may keep steps waiting: a capped turn has gone
+	// out, and none has seen the end of such a queue since.
 	crowded bool
 	timer   *time.Timer   // when to look again
 	lookAt  time.Time     // when it fires, zero when it does not

@@ -26,8 +26,7 @@ type exchange struct {
 	req   queue.TurnRequest
 	slots int
 
-	queues []Queue // of the turn, as in req.Queues
-	all    bool    // these are all of them
+	all bool // these are all of them
 }
 
 // turner exchanges turns with Redis until the worker has ended.
@@ -110,11 +109,12 @@ func (w *Worker) prepare(p *partition) *exchange {
 	if x.slots == 0 {
 		p.window = window // nothing is taken, so these queues are still to be looked at
 	}
-	x.queues, x.all = queues, len(queues) == len(w.cfg.Queues)
+	x.all = len(queues) == len(w.cfg.Queues)
 	x.req.Queues = w.rooms(queues, x.slots)
 	x.req.Claim = w.quotas(queues, x.req.Queues, x.slots)
 	for _, room := range x.req.Queues {
 		w.inQueue[room.Queue] += room.N // reserved until the reply
+		p.crowded = p.crowded || room.N < x.slots
 	}
 	// A turn without a slot takes nothing and stands in no line: another has to look.
 	p.look, p.woken = x.slots == 0, false
@@ -148,7 +148,7 @@ func (w *Worker) failed(x *exchange, err error) {
 	p.suspect()
 	p.lookAt = time.Time{} // no sooner
 	p.lookIn(wait)
-	w.makeRoom(p)
+	w.makeRoom()
 }
 
 // take brings the reply in: attempts for what was claimed, and the time of the
@@ -195,33 +195,28 @@ type refusal struct {
 	cause error
 }
 
-// caps sees to what the caps of queues have kept the turn from taking, and to the
-// room in them that it leaves. The mutex is held.
+// caps notes whether caps may have kept the turn from taking more, and passes on
+// the room that it was given and did not need. The mutex is held.
 func (w *Worker) caps(x *exchange, reply *queue.TurnReply) {
-	p := x.part
-	p.crowded = false
-	spare := false
-	for i, room := range x.req.Queues {
-		if room.N >= x.slots {
-			continue
-		}
+	if !w.cfg.capped {
+		return
+	}
+	held, spare := false, false
+	for _, room := range x.req.Queues {
 		n := 0
 		for c := range reply.Claimed {
 			if reply.Claimed[c].Queue == room.Queue {
 				n++
 			}
 		}
-		switch {
-		case n < room.N:
-			spare = true
-		case w.room(&x.queues[i], 1) > 0: // there is room by now
-			p.suspect()
-		default:
-			p.crowded = true
-		}
+		spare = spare || n < room.N // it has seen the end of this queue
+		held = held || n == room.N && n < x.slots
+	}
+	if x.slots > 0 {
+		x.part.crowded = held
 	}
 	if spare {
-		w.makeRoom(p)
+		w.makeRoom()
 	}
 }
 
@@ -253,19 +248,19 @@ func (w *Worker) finish(p *partition, queueName string, s queue.Settlement) {
 	w.free++
 	w.inQueue[queueName]--
 	p.settle = append(p.settle, s)
-	w.makeRoom(p)
+	w.makeRoom()
 }
 
-// makeRoom has a partition whose steps a cap keeps waiting look again, now that
-// another partition needs less of the cap. The mutex is held.
-func (w *Worker) makeRoom(ended *partition) {
-	for i := range w.parts {
-		p := w.parts[(w.nextPart+i)%len(w.parts)]
-		if p != ended && p.crowded {
-			p.crowded = false
+// makeRoom has the partitions look again whose steps a cap may keep waiting, now
+// that there is room. The mutex is held.
+func (w *Worker) makeRoom() {
+	if !w.cfg.capped {
+		return
+	}
+	for _, p := range w.parts {
+		if p.crowded {
 			p.suspect()
 			w.poke()
-			return
 		}
 	}
 }
