@@ -2,7 +2,7 @@ package main
 
 func Example() {
 	main()
-	// Output:
+	// Unordered output:
 	// not any more: expired
 	// remind: the phone
 	// remind: the kettle
