@@ -3,11 +3,13 @@ package worker_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/conformance/lab"
+	"github.com/cyclone-queue/cyclone/luascripts"
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/worker"
 )
@@ -105,4 +107,36 @@ func TestCapIsSharedByPartitions(t *testing.T) {
 			l.Errorf("80 steps of 10 ms, 4 at once, took %v; %d are left", took, l.Count())
 		}
 	}, lab.Configure(queue.Config{Partitions: 4}))
+}
+
+// The same when the turn that met the cap is answered only after all the room has
+// become free.
+func TestCapThatIsGoneWhenItIsHeardOf(t *testing.T) {
+	t.Parallel()
+	lab.BubbleAlone(t, func(l *lab.Lab) {
+		action := cyclone.NewAction("job", func(cyclone.Context, string) error {
+			time.Sleep(10 * time.Millisecond)
+			return nil
+		})
+		homes := map[int64]int{}
+		for i := 0; homes[0] < 3 || homes[1] < 3; i++ {
+			id := lab.Enqueue(l, action, "", cyclone.WithUnique(cyclone.Unique{Key: fmt.Sprint(i)}))
+			if p := int64(id) & 1; homes[p] < 3 {
+				homes[p]++
+			} else if err := l.Client().Delete(context.Background(), id); err != nil {
+				l.Fatal(err)
+			}
+		}
+		w := l.Prepare(worker.Config{Queues: []worker.Queue{{Name: "default", Max: 3}}, Fallback: time.Hour})
+		var slow sync.Once
+		w.Redis.AddHook(&lab.Tap{Script: luascripts.Turn, Partition: 1, After: func([]any) {
+			slow.Do(func() { time.Sleep(time.Second) })
+		}})
+		w.Register(action)
+		w.Go()
+		l.Pass(5 * time.Second)
+		if n := l.Count(); n != 0 {
+			l.Errorf("%d steps are left", n)
+		}
+	}, lab.Configure(queue.Config{Partitions: 2}))
 }

@@ -2,6 +2,8 @@ package lab
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
@@ -11,8 +13,9 @@ import (
 
 // Tap is a hook of go-redis on the calls of one script. Its functions may be nil.
 type Tap struct {
-	// Script is the one to watch.
-	Script *luascripts.Script
+	// Script is the one to watch, on one partition.
+	Script    *luascripts.Script
+	Partition int
 	// Before can fail a call instead of sending it.
 	Before func() error
 	// After sees the reply before the caller does.
@@ -37,7 +40,10 @@ func (p *Tap) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		// By its SHA, or whole when the server does not know it yet.
 		args := cmd.Args()
-		if len(args) < 2 || args[1] != p.Script.SHA && args[1] != p.Script.Source {
+		if len(args) < 4 || args[1] != p.Script.SHA && args[1] != p.Script.Source {
+			return next(ctx, cmd)
+		}
+		if key, _ := args[3].(string); !strings.Contains(key, fmt.Sprintf("{%d}", p.Partition)) {
 			return next(ctx, cmd)
 		}
 		p.calls.Add(1)
