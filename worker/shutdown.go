@@ -94,7 +94,7 @@ func (w *Worker) abandon() int {
 	return n
 }
 
-// flush sends what is left to settle and leaves all lines.
+// flush sends what is left to settle and ends the turns.
 func (w *Worker) flush(hard context.Context, end context.CancelFunc) {
 	stop := time.AfterFunc(lastFlush, func() {
 		end()
@@ -117,7 +117,14 @@ func (w *Worker) flush(hard context.Context, end context.CancelFunc) {
 	w.turnable.Broadcast()
 	w.mu.Unlock()
 	w.wg.Wait()
-	if err := w.store.Leave(hard, w.queueNames()); err != nil {
+}
+
+// leave takes the worker out of all lines and lists, which nothing may put it back
+// on: the heartbeat has ended.
+func (w *Worker) leave(hard context.Context) {
+	ctx, cancel := context.WithTimeout(hard, lastFlush)
+	defer cancel()
+	if err := w.store.Leave(ctx, w.queueNames()); err != nil {
 		w.trouble("leave", err)
 	}
 }

@@ -125,6 +125,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	stopBackground()
 	stopBeats()
 	duties.Wait()
+	w.leave(hard)
 	return err
 }
 
