@@ -53,14 +53,21 @@ func (w *Worker) next() *exchange {
 		if w.ended {
 			return nil
 		}
+		seen := true
 		for range w.parts {
 			p := w.parts[w.nextPart]
 			w.nextPart = (w.nextPart + 1) % len(w.parts)
-			if w.worth(p) && w.gather(p) {
+			if !w.worth(p) {
+				continue
+			}
+			if w.gather(p) {
 				return w.prepare(p)
 			}
+			seen = false // meanwhile anything may have happened, unheard
 		}
-		w.turnable.Wait()
+		if seen {
+			w.turnable.Wait()
+		}
 	}
 }
 
