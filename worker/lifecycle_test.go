@@ -45,8 +45,12 @@ func TestStartStopStress(t *testing.T) {
 					w.Register(action)
 					w.Go()
 					time.Sleep(time.Duration(i*7%50) * time.Millisecond)
+					began := time.Now()
 					if err := w.Stop(); err != nil {
 						l.Errorf("Run returned %v", err)
+					}
+					if took := time.Since(began); took > 100*time.Millisecond {
+						l.Errorf("a worker whose steps take 40 ms took %v to stop", took)
 					}
 				}
 			}()
