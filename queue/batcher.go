@@ -12,7 +12,7 @@ import (
 	"github.com/cyclone-queue/cyclone/luascripts"
 )
 
-// The bounds of one enqueue call, within RELIABILITY's 500 ids a script, and how
+// The bounds of one enqueue call, within the 500 ids that a script may handle, and how
 // much must be waiting before another call is sent beside the ones under way: a
 // batch that forms while the previous call is in flight costs no delay and saves
 // Redis a call.
