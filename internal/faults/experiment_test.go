@@ -294,10 +294,8 @@ func (p *plant) judge() {
 		p.Errorf("%d enqueues were acknowledged, want at least %d for the result to mean anything", len(p.acked), p.acknowledged)
 	}
 	// Nothing acknowledged is lost, and everything succeeded in the end.
-	for id, in := range p.acked {
-		if err := p.ledger.check(id, in.Fails); err != nil && !p.lossy {
-			p.Error(err)
-		}
+	for _, err := range p.missing() {
+		p.Error(err)
 	}
 	// Each step that was stored ended once; an enqueue whose answer was lost, and
 	// was sent again, was stored once.
@@ -321,8 +319,34 @@ func (p *plant) judge() {
 	}
 }
 
+// missing returns what is wrong with the acknowledged steps, but for those that
+// Redis itself lost. What the processes have said may still be on its way.
+func (p *plant) missing() (wrong []error) {
+	if p.lossy {
+		return nil
+	}
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		wrong = nil
+		for id, in := range p.acked {
+			if err := p.ledger.check(id, in.Fails); err != nil {
+				wrong = append(wrong, err)
+			}
+		}
+		if len(wrong) == 0 || time.Now().After(deadline) {
+			return wrong
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+}
+
 // again returns how many executions came to no settlement.
-func (p *plant) again() int {
+func (p *plant) again() (n int) {
 	p.Helper()
-	return p.ledger.executions() - p.total("completed") - p.total("failed") - p.total("snoozed")
+	settled := p.total("completed") + p.total("failed") + p.total("snoozed")
+	for deadline := time.Now().Add(3 * time.Second); ; {
+		if n = p.ledger.executions() - settled; n == 0 || time.Now().After(deadline) {
+			return n
+		}
+		<-time.After(50 * time.Millisecond)
+	}
 }

@@ -36,11 +36,14 @@ func (l *ledger) add(pid int, text []byte) {
 	l.by[e.RunID] = append(l.by[e.RunID], e)
 }
 
-// of returns what was done for a run.
+// of returns what was done for a run, in the order of the processes' one clock:
+// their lines may arrive in another.
 func (l *ledger) of(id cyclone.RunID) []entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.by[id])
+	all := slices.Clone(l.by[id])
+	slices.SortStableFunc(all, func(a, b entry) int { return a.At.Compare(b.At) })
+	return all
 }
 
 // starts returns how often handlers were entered for a run.
