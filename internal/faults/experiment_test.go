@@ -29,6 +29,8 @@ type experiment struct {
 	workers int
 	// lasts is how long the load and the faults go on, 5 s by default.
 	lasts time.Duration
+	// takes is the longest that a handler takes, 60 ms by default.
+	takes time.Duration
 	// readTimeout is that of all connections, 3 s by default.
 	readTimeout time.Duration
 	// proxied puts the fault proxy between everything and the server.
@@ -102,6 +104,9 @@ func (x experiment) build(t *testing.T, seed uint64) *plant {
 	}
 	if p.lasts == 0 {
 		p.lasts = 5 * time.Second
+	}
+	if p.takes == 0 {
+		p.takes = 60 * time.Millisecond
 	}
 	if p.readTimeout == 0 {
 		p.readTimeout = 3 * time.Second
@@ -191,7 +196,7 @@ func (p *plant) load(ctx context.Context, dice *rand.Rand) {
 		batch := make([]cyclone.Request, 1+dice.IntN(4))
 		inputs := make([]work, len(batch))
 		for i := range batch {
-			in := work{Key: fmt.Sprint(dice.Uint64()), Takes: time.Duration(dice.IntN(60)) * time.Millisecond}
+			in := work{Key: fmt.Sprint(dice.Uint64()), Takes: time.Duration(dice.Int64N(int64(p.takes)))}
 			var opts []cyclone.EnqueueOption
 			switch dice.IntN(10) {
 			case 0:

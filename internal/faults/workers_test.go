@@ -51,7 +51,7 @@ func TestReplacedWorkers(t *testing.T) {
 // had been: zombies, whose results are refused.
 func TestFrozenWorkers(t *testing.T) {
 	eachSeed(t, func(t *testing.T, seed uint64) {
-		p := experiment{acknowledged: 200, lasts: 7 * time.Second, faults: func(ctx context.Context, p *plant) {
+		p := experiment{acknowledged: 100, lasts: 7 * time.Second, takes: 300 * time.Millisecond, faults: func(ctx context.Context, p *plant) {
 			p.every(ctx, 300*time.Millisecond, func() {
 				zombie := p.pick()
 				zombie.freeze()
