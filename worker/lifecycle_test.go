@@ -75,6 +75,35 @@ func TestStartStopStress(t *testing.T) {
 	})
 }
 
+// A heartbeat that is on its way when the worker ends does not put it back on the
+// list of workers.
+func TestHeartbeatOnItsWayAtTheEnd(t *testing.T) {
+	t.Parallel()
+	lab.BubbleAlone(t, func(l *lab.Lab) {
+		w := l.Prepare(worker.Config{})
+		slow := make(chan struct{}, 1)
+		w.Redis.AddHook(&lab.Tap{Script: luascripts.Extend, Before: func() error {
+			select {
+			case <-slow:
+				time.Sleep(time.Second)
+			default:
+			}
+			return nil
+		}})
+		w.Go()
+		l.Pass(9 * time.Second)
+		slow <- struct{}{}
+		l.Pass(1500 * time.Millisecond) // the heartbeat of the tenth second is under way
+		if err := w.Stop(); err != nil {
+			l.Errorf("Run returned %v", err)
+		}
+		l.Pass(2 * time.Second)
+		if left := l.Leftovers(); len(left) > 0 {
+			l.Errorf("left over: %q", left)
+		}
+	})
+}
+
 // A worker whose context is done before it runs ends at once.
 func TestRunWithDoneContext(t *testing.T) {
 	t.Parallel()
