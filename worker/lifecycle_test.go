@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
+
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/conformance/lab"
 	"github.com/cyclone-queue/cyclone/luascripts"
@@ -82,14 +84,16 @@ func TestHeartbeatOnItsWayAtTheEnd(t *testing.T) {
 	lab.BubbleAlone(t, func(l *lab.Lab) {
 		w := l.Prepare(worker.Config{})
 		slow := make(chan struct{}, 1)
-		w.Redis.AddHook(&lab.Tap{Script: luascripts.Extend, Before: func() error {
-			select {
-			case <-slow:
-				time.Sleep(time.Second)
-			default:
+		l.Embedded.Miniredis().Server().SetPreHook(func(_ *server.Peer, _ string, args ...string) bool {
+			if len(args) > 0 && args[0] == luascripts.Extend.SHA {
+				select {
+				case <-slow:
+					time.Sleep(time.Second) // on its way to the script
+				default:
+				}
 			}
-			return nil
-		}})
+			return false
+		})
 		w.Go()
 		l.Pass(9 * time.Second)
 		slow <- struct{}{}
