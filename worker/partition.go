@@ -20,9 +20,9 @@ type partition struct {
 	flight int                // turns under way
 	window int                // first queue of the next turn, when not all fit
 	unseen int                // queues not looked at since work was last suspected
-	// crowded tells that a queue's cap may keep steps waiting: a capped turn has gone
-	// out, and none has seen the end of such a queue since.
-	crowded bool
+	// crowded has the queues whose caps may keep steps waiting here: a turn was
+	// given less room than it had slots, and none has seen the end of the queue since.
+	crowded map[string]bool
 	timer   *time.Timer   // when to look again
 	lookAt  time.Time     // when it fires, zero when it does not
 	pause   time.Duration // after a failed turn
@@ -31,6 +31,14 @@ type partition struct {
 	// Steps that were cancelled while turns were under way: a claim of one of them
 	// may have been executed before, and be told of after.
 	cancelled map[cyclone.RunID]struct{}
+}
+
+// crowd notes that a cap may keep steps of a queue waiting. The mutex is held.
+func (p *partition) crowd(queueName string) {
+	if p.crowded == nil {
+		p.crowded = make(map[string]bool)
+	}
+	p.crowded[queueName] = true
 }
 
 // takeSettlements removes up to n settlements for a turn. The mutex is held.

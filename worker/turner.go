@@ -121,7 +121,9 @@ func (w *Worker) prepare(p *partition) *exchange {
 	x.req.Claim = w.quotas(queues, x.req.Queues, x.slots)
 	for _, room := range x.req.Queues {
 		w.inQueue[room.Queue] += room.N // reserved until the reply
-		p.crowded = p.crowded || room.N < x.slots
+		if room.N < x.slots {
+			p.crowd(room.Queue)
+		}
 	}
 	// A turn without a slot takes nothing and stands in no line: another has to look.
 	p.look, p.woken = x.slots == 0, false
@@ -155,7 +157,9 @@ func (w *Worker) failed(x *exchange, err error) {
 	p.suspect()
 	p.lookAt = time.Time{} // no sooner
 	p.lookIn(wait)
-	w.makeRoom()
+	for _, room := range x.req.Queues {
+		w.makeRoom(room.Queue)
+	}
 }
 
 // take brings the reply in: attempts for what was claimed, and the time of the
@@ -202,13 +206,12 @@ type refusal struct {
 	cause error
 }
 
-// caps notes whether caps may have kept the turn from taking more, and passes on
-// the room that it was given and did not need. The mutex is held.
+// caps notes which caps may have kept the turn from taking more, and passes on the
+// room that it was given and did not need. The mutex is held.
 func (w *Worker) caps(x *exchange, reply *queue.TurnReply) {
-	if !w.cfg.capped {
+	if !w.cfg.capped || x.slots == 0 {
 		return
 	}
-	held, spare := false, false
 	for _, room := range x.req.Queues {
 		n := 0
 		for c := range reply.Claimed {
@@ -216,14 +219,13 @@ func (w *Worker) caps(x *exchange, reply *queue.TurnReply) {
 				n++
 			}
 		}
-		spare = spare || n < room.N // it has seen the end of this queue
-		held = held || n == room.N && n < x.slots
-	}
-	if x.slots > 0 {
-		x.part.crowded = held
-	}
-	if spare {
-		w.makeRoom()
+		if n == room.N && n < x.slots {
+			continue // it may have more, and stays crowded
+		}
+		delete(x.part.crowded, room.Queue)
+		if n < room.N {
+			w.makeRoom(room.Queue)
+		}
 	}
 }
 
@@ -255,17 +257,14 @@ func (w *Worker) finish(p *partition, queueName string, s queue.Settlement) {
 	w.free++
 	w.inQueue[queueName]--
 	p.settle = append(p.settle, s)
-	w.makeRoom()
+	w.makeRoom(queueName)
 }
 
-// makeRoom has the partitions look again whose steps a cap may keep waiting, now
-// that there is room. The mutex is held.
-func (w *Worker) makeRoom() {
-	if !w.cfg.capped {
-		return
-	}
+// makeRoom has the partitions look again where this queue's cap may keep steps
+// waiting, now that there is room. The mutex is held.
+func (w *Worker) makeRoom(queueName string) {
 	for _, p := range w.parts {
-		if p.crowded {
+		if p.crowded[queueName] {
 			p.suspect()
 			w.poke()
 		}
