@@ -2,6 +2,7 @@ package sim
 
 import (
 	"log/slog"
+	"math/rand/v2"
 	"strings"
 
 	"github.com/cyclone-queue/cyclone/worker"
@@ -25,7 +26,7 @@ func (w *world) startEngine() {
 	if rng.IntN(3) == 0 {
 		cfg.Queues[0].Max = 1
 	}
-	alien := w.serves(h, &cfg) || rng.IntN(2) == 0
+	alien := w.serves(h, &cfg) || !w.ignorance(h, rng)
 	wk, err := worker.New(client, cfg)
 	if err != nil {
 		w.t.Fatal(err)
@@ -49,6 +50,18 @@ func (w *world) serves(h *workerHost, cfg *worker.Config) bool {
 	}
 	w.versatile = h
 	cfg.Queues = worker.Queues(queueNames...)
+	return true
+}
+
+// ignorance tells whether a worker does not know the kind alien: one at the most,
+// since every other that does not puts such a step back for some seconds.
+func (w *world) ignorance(h *workerHost, rng *rand.Rand) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ignorant != nil && !w.ignorant.gone() || rng.IntN(2) == 0 {
+		return false
+	}
+	w.ignorant = h
 	return true
 }
 

@@ -25,7 +25,10 @@ type network struct {
 	trace  *trace
 	cover  *Coverage
 
-	busy    *delivery // what is being executed
+	fail    func(format string, args ...any)
+	second  int64          // of paces
+	paces   map[string]int // commands by host
+	busy    *delivery      // what is being executed
 	judge   func(*delivery)
 	applied func(lane string) int64 // a session's stored number
 }
@@ -130,6 +133,22 @@ func keysOf(args []string) (keys, argv []string) {
 func (n *network) begin(d *delivery) {
 	n.busy = d
 	n.trace.add(d.host, d.content)
+	n.pace(d.host)
+}
+
+// spinning is how many commands of one host in one second tell that it goes round
+// and round. The busiest hosts of the simulation send a tenth of it.
+const spinning = 500
+
+// pace counts a host's commands of each second.
+func (n *network) pace(host string) {
+	if second := time.Now().Unix(); second != n.second {
+		n.second = second
+		clear(n.paces)
+	}
+	if n.paces[host]++; n.paces[host] == spinning {
+		n.fail("%s has sent %d commands within a second", host, spinning)
+	}
 }
 
 func (n *network) settle() {

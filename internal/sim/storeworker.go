@@ -45,12 +45,7 @@ func (w *world) startStoreWorker() {
 	s := &storeWorker{
 		w: w, h: h, store: queue.NewStore(w.newClient(h.host), name), rng: w.rng(name), beat: time.Now(), upkeep: time.Now(),
 	}
-	w.mu.Lock()
-	s.alien = w.versatile == nil || w.versatile.gone() || s.rng.IntN(2) == 0
-	if s.alien {
-		w.versatile = h
-	}
-	w.mu.Unlock()
+	s.alien = !w.ignorance(h, s.rng)
 	w.crew.Go(func() { s.run(ctx) })
 }
 

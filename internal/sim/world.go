@@ -46,6 +46,7 @@ type world struct {
 	begun     map[string]time.Time // when the latest attempt began, by job
 	workers   []*workerHost
 	versatile *workerHost // serves every queue and kind
+	ignorant  *workerHost // does not know one kind
 	retired   []func()    // what closes the clients of hosts
 	names     int
 }
@@ -63,7 +64,7 @@ func newWorld(t testing.TB, cfg Config) *world {
 		clock: &serverClock{server: server}, snoozes: map[string]int{}, begun: map[string]time.Time{},
 	}
 	w.kernel = newKernel(func() { w.net.settle() })
-	w.net = &network{k: w.kernel, server: server, seed: cfg.Seed, faults: cfg.Faults, trace: w.trace, cover: w.cover}
+	w.net = &network{k: w.kernel, server: server, seed: cfg.Seed, faults: cfg.Faults, trace: w.trace, cover: w.cover, fail: w.fail, paces: map[string]int{}}
 	keys := newKeyspace(server.Miniredis(), queue.DefaultPrefix)
 	w.audit = &auditor{
 		keys: keys, ledger: w.ledger, cover: w.cover, clock: w.clock, fail: w.fail, note: w.trace.note,
