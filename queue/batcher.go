@@ -169,6 +169,10 @@ func (s *batchSender) send(p *partition, l *lane, batch []*item) int {
 	}
 	n := min(len(batch), l.ids.len())
 	replicas := s.build(p, l, batch[:n])
+	if c := p.client; len(c.onEvent) > 0 {
+		c.firsts.expect(s.ids)
+		defer func() { c.firsts.release(s.ids, c.tell) }()
+	}
 	t := tries{budget: p.client.cfg.ResendFor, replicas: replicas}
 	reply, err := p.session(context.Background(), l, luascripts.Enqueue, &s.call, &t)
 	switch {
@@ -334,7 +338,7 @@ func (s *batchSender) tell(p *partition, batch []*item, nowMS int64) {
 		if it.due != "" {
 			state = cyclone.StepScheduled
 		}
-		p.client.emit(cyclone.StepEvent{
+		p.client.tell(cyclone.StepEvent{
 			Type: cyclone.EventEnqueued, RunID: it.receipt.ID, Node: it.kind, Kind: it.kind, Queue: it.queue,
 			State: state, Attempt: 1, At: timeOf(nowMS),
 		})

@@ -27,6 +27,7 @@ type Client struct {
 	id      string
 	codecs  *codecs
 	onEvent []func(cyclone.StepEvent)
+	firsts  firsts
 	enqueue EnqueueFunc // with the middleware around it
 
 	space   atomic.Pointer[deployment]

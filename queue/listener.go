@@ -142,8 +142,15 @@ func (l *listener) missed() {
 	}
 }
 
-// emit passes an event to the process's own listeners.
+// emit passes an event to the process's own listeners, in its turn.
 func (c *Client) emit(e cyclone.StepEvent) {
+	if len(c.onEvent) > 0 && !c.firsts.hold(e) {
+		c.tell(e)
+	}
+}
+
+// tell passes an event on at once.
+func (c *Client) tell(e cyclone.StepEvent) {
 	for _, fn := range c.onEvent {
 		fn(e)
 	}

@@ -148,3 +148,41 @@ func TestEventsOfLostAndReleasedSteps(t *testing.T) {
 		}
 	})
 }
+
+// In a process that enqueues and works by one client the enqueue is told first,
+// although the worker may hear of its claim before.
+func TestEventsOfOneProcessKeepTheirOrder(t *testing.T) {
+	lab.Each(t, func(l *lab.Lab) {
+		const n = 1000
+		h := &heard{}
+		lab.OnEvent(h.add)(l)
+		done := make(chan struct{}, 1)
+		action := cyclone.NewAction("job", func(cyclone.Context, string) error { done <- struct{}{}; return nil })
+		w, err := worker.New(l.Client(), worker.Config{Logger: l.Logger()})
+		if err != nil {
+			l.Fatal(err)
+		}
+		w.Register(action)
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- w.Run(ctx) }()
+		for range n {
+			lab.Enqueue(l, action, "")
+			<-done
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			l.Error(err)
+		}
+		want := []string{"enqueued ready 1", "claimed running", "completed completed 1"}
+		lives := h.lives()
+		for id, life := range lives {
+			if !slices.Equal(life, want) {
+				l.Errorf("run %v: %q, want %q", id, life, want)
+			}
+		}
+		if len(lives) != n {
+			l.Errorf("%d runs were heard of, want %d", len(lives), n)
+		}
+	})
+}
