@@ -5,6 +5,7 @@
 // test asks for it and shared by all: a test owns the keys under its own prefix
 // and must not change the server as a whole. [Real] and [EachReal] start a
 // process that one test has to itself, to configure, kill, stop and restart.
+// [StartCluster] and [StartSentinel] start several that belong together.
 //
 // Real servers are `redis-server` and `valkey-server` on PATH, listening on a
 // free port of 127.0.0.1, with a temporary directory and no persistence unless

@@ -20,6 +20,9 @@ type process struct {
 	dir  string
 	port int
 	args []string
+	// config is what the configuration file has, for a server that keeps one and
+	// writes to it; without it there is no file.
+	config string
 
 	mu   sync.Mutex
 	os   *os.Process
@@ -31,11 +34,21 @@ type process struct {
 const startTries = 5
 
 func newProcess(path string, args ...string) (*process, error) {
+	return newConfigured(path, "", args...)
+}
+
+func newConfigured(path, config string, args ...string) (*process, error) {
 	dir, err := os.MkdirTemp("", "cyclone-testserver-")
 	if err != nil {
 		return nil, err
 	}
-	p := &process{path: path, dir: dir, args: args}
+	p := &process{path: path, dir: dir, args: args, config: config}
+	if config != "" {
+		if err = os.WriteFile(p.configFile(), []byte(config), 0o600); err != nil {
+			p.discard()
+			return nil, err
+		}
+	}
 	for range startTries {
 		if p.port, err = freePort(); err != nil {
 			break
@@ -63,12 +76,18 @@ func (p *process) addr() string { return net.JoinHostPort("127.0.0.1", strconv.I
 func (p *process) url() string  { return "redis://" + p.addr() + "/0" }
 func (p *process) log() string  { return filepath.Join(p.dir, "server.log") }
 
+func (p *process) configFile() string { return filepath.Join(p.dir, "server.conf") }
+
 // arguments come without persistence; those of the test stand last and win.
 func (p *process) arguments() []string {
-	return append([]string{
+	var first []string
+	if p.config != "" {
+		first = []string{p.configFile()} // has to stand first
+	}
+	return append(append(first,
 		"--port", strconv.Itoa(p.port), "--bind", "127.0.0.1", "--dir", p.dir, "--logfile", p.log(),
 		"--daemonize", "no", "--save", "", "--appendonly", "no",
-	}, p.args...)
+	), p.args...)
 }
 
 // start runs the program and returns when it serves.

@@ -35,7 +35,12 @@ func EachReal(t *testing.T, f func(t *testing.T, s *RealServer), args ...string)
 
 func startReal(t testing.TB, name string, args []string) *RealServer {
 	t.Helper()
-	p, err := newProcess(find(t, name), args...)
+	return startConfigured(t, name, "", args)
+}
+
+func startConfigured(t testing.TB, name, config string, args []string) *RealServer {
+	t.Helper()
+	p, err := newConfigured(find(t, name), config, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
