@@ -1,0 +1,80 @@
+package wire
+
+import (
+	"context"
+
+	"github.com/cyclone-queue/cyclone/retry"
+)
+
+// JournalKey is the key under which the context of a task's attempt carries its
+// [Journal].
+type JournalKey struct{}
+
+// The kinds of a journal's entries.
+const (
+	EntryRecord byte = 'r' // the result of a recorded step, written once
+	EntryTries  byte = 't' // the tries that a recorded step has used up
+	EntryWake   byte = 'z' // when a sleep, or a wait's timeout, is over
+)
+
+// Journal is one attempt of a task as package step sees it. A recorded step is
+// known by its id, `name#occurrence`. All methods are safe for concurrent use.
+type Journal interface {
+	// Begin enters a recorded step and returns its id. Once the attempt is
+	// suspended it does not return: it ends the calling goroutine. Each Begin that
+	// returns is matched by a call of End, deferred.
+	Begin(name string) (id string)
+	End()
+
+	// Entry returns a stored entry, as of the claim or written since.
+	Entry(kind byte, id string) ([]byte, bool)
+	// Record stores the result of a step under the attempt's fence and returns when
+	// it is in Redis. An equal record that is there already is a success.
+	Record(ctx context.Context, id string, value []byte) error
+	// Take asks for the oldest queued signal of the name. It is recorded under id in
+	// the same instant. Past the deadline (ms by Redis' clock, 0 for none) the
+	// timeout is recorded instead. With neither, taken and timedOut are false.
+	Take(ctx context.Context, signal, id string, deadline int64) (payload []byte, taken, timedOut bool, err error)
+	// Suspend notes why the attempt has to end and ends the calling goroutine with
+	// runtime.Goexit. No step begins after it.
+	Suspend(s Suspension)
+
+	// Start enqueues a child run on the run's partition, once however often it is
+	// called for the same id, and returns the child's id. Its outcome will come as
+	// the signal [ChildSignal].
+	Start(ctx context.Context, id string, spec *Spec) (child int64, err error)
+
+	Encode(v any) (codec uint8, payload []byte, err error)
+	Decode(codec uint8, payload []byte, into any) error
+	// Rule is the task's rule, which its steps follow unless they have their own.
+	Rule() retry.Rule
+	// Dice returns a number in [0,1).
+	Dice() float64
+	// NowMS is Redis' time, as well as the process knows it.
+	NowMS() int64
+}
+
+// Suspension says how a suspended attempt comes back.
+type Suspension struct {
+	State   SuspendedIn
+	DueMS   int64  // by Redis' clock; 0: only a signal brings it back
+	Signal  string // that brings it back earlier, "" for none
+	Entries []Entry
+}
+
+// Entry is written into the journal together with the suspension.
+type Entry struct {
+	Kind  byte
+	ID    string
+	Value []byte
+}
+
+// SuspendedIn is the state that a suspended task is stored in.
+type SuspendedIn byte
+
+// The states of a suspended task.
+const (
+	SuspendedWaiting  SuspendedIn = 'w' // for a time or a signal
+	SuspendedRetrying SuspendedIn = 'r' // for the next try of a recorded step
+	SuspendedSnoozed  SuspendedIn = 'z' // because a recorded step snoozed
+)
