@@ -61,7 +61,8 @@ var layers = []layer{
 		own:     []string{root, "queue", "worker", "luascripts", "internal/embedded", "internal/testserver"},
 		modules: []string{goRedis, cmp},
 	},
-	{path: "internal/faults"}, // only tests
+	{path: "internal/faults"},   // only tests
+	{path: "internal/topology"}, // only tests
 	{path: "internal/arrows"},
 	{path: "internal/model"},
 	{path: "internal/mutate", modules: []string{gopherLua}},
