@@ -20,10 +20,17 @@ import (
 type header struct {
 	purpose        string
 	keys, perQueue []string
+	per            []keyGroup // keys that come once for each of something, queues first
 	args, returns  string
 }
 
-var headerLine = regexp.MustCompile(`^-- (KEYS|KEYS per queue|ARGV|RETURNS): (.+)$`)
+// keyGroup are the keys that a call has for each queue, run or step of it.
+type keyGroup struct {
+	of   string
+	keys []string
+}
+
+var headerLine = regexp.MustCompile(`^-- (KEYS|KEYS per (queue|run|step)|ARGV|RETURNS): (.+)$`)
 
 func readHeader(t *testing.T, name string) (h header, body string) {
 	t.Helper()
@@ -50,19 +57,23 @@ func readHeader(t *testing.T, name string) (h header, body string) {
 		order = append(order, m[1])
 		switch m[1] {
 		case "KEYS":
-			h.keys = strings.Fields(m[2])
-		case "KEYS per queue":
-			h.perQueue = strings.Fields(m[2])
+			h.keys = strings.Fields(m[3])
 		case "ARGV":
-			h.args = m[2]
+			h.args = m[3]
 		case "RETURNS":
-			h.returns = m[2]
+			h.returns = m[3]
+		default:
+			h.per = append(h.per, keyGroup{m[2], strings.Fields(m[3])})
 		}
 	}
-	want := []string{"KEYS", "KEYS per queue", "ARGV", "RETURNS"}
-	if h.perQueue == nil {
-		want = []string{"KEYS", "ARGV", "RETURNS"}
+	want := []string{"KEYS"}
+	for _, g := range h.per {
+		want = append(want, "KEYS per "+g.of)
+		if g.of == "queue" {
+			h.perQueue = g.keys
+		}
 	}
+	want = append(want, "ARGV", "RETURNS")
 	if diff := cmp.Diff(want, order); diff != "" {
 		t.Fatalf("parts of the header, -want +got\n%s", diff)
 	}
@@ -180,7 +191,7 @@ func names[T any]() *T {
 }
 
 // bindings makes one call of each script with keys that are their own names. Two
-// queues where there are keys per queue.
+// queues, runs or steps where there are keys for each of them.
 var bindings = map[string]func(c *luascripts.Call){
 	"open": func(c *luascripts.Call) { luascripts.OpenCall(c, *names[luascripts.OpenKeys]()) },
 	"enqueue": func(c *luascripts.Call) {
@@ -232,7 +243,10 @@ func TestHeaderIsWhatTheBindingSends(t *testing.T) {
 			}
 			var c luascripts.Call
 			bind(&c)
-			want := slices.Concat(h.keys, h.perQueue, h.perQueue)
+			want := slices.Clone(h.keys)
+			for _, g := range h.per {
+				want = slices.Concat(want, g.keys, g.keys)
+			}
 			if diff := cmp.Diff(want, c.Keys); diff != "" {
 				t.Errorf("-header +sent\n%s", diff)
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,11 +27,17 @@ func TestHeaderPage(t *testing.T) {
 	}
 	var b strings.Builder
 	used := map[string]bool{}
-	b.WriteString("\n| script | what it does | keys | per queue |\n| --- | --- | --- | --- |\n")
+	b.WriteString("\n| script | what it does | keys | for each |\n| --- | --- | --- | --- |\n")
 	for _, s := range luascripts.All() {
 		h, _ := readHeader(t, s.Name)
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.Name, h.purpose, strings.Join(h.keys, " "), strings.Join(h.perQueue, " "))
-		for _, key := range append(h.keys, h.perQueue...) {
+		keys := slices.Clone(h.keys)
+		var each []string
+		for _, g := range h.per {
+			each = append(each, g.of+": "+strings.Join(g.keys, " "))
+			keys = append(keys, g.keys...)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.Name, h.purpose, strings.Join(h.keys, " "), strings.Join(each, "; "))
+		for _, key := range keys {
 			key, _, _ = strings.Cut(key, "_")
 			used[key] = true
 		}
