@@ -27,14 +27,14 @@ func (l *listener) dispatch(ctx context.Context, p *partition, text string) {
 	}
 	details := decodeDetail(m.details)
 	events := make([]cyclone.StepEvent, 0, len(lines))
-	var unknown []int // events of which kind and node are not in the message
+	var unknown []unknownEvent
 	for i := range lines {
 		e, ok := m.event(&lines[i], details)
 		if !ok {
 			continue
 		}
 		if e.Kind == "" && e.Type != cyclone.EventDeleted && wanted(subs, &e) {
-			unknown = append(unknown, len(events))
+			unknown = append(unknown, unknownEvent{len(events), lines[i].id})
 		}
 		events = append(events, e)
 	}
@@ -71,27 +71,33 @@ func wanted(subs []*Subscription, e *cyclone.StepEvent) bool {
 // completeFor bounds the look-up of what a message does not tell.
 const completeFor = 2 * time.Second
 
+// unknownEvent is an event of which kind and node are not in the message.
+type unknownEvent struct {
+	at int    // among the message's events
+	id string // of the step
+}
+
 // complete looks up kind, node and attempt of some events. Those whose steps are
 // gone meanwhile stay as they are.
-func (p *partition) complete(ctx context.Context, events []cyclone.StepEvent, unknown []int) {
+func (p *partition) complete(ctx context.Context, events []cyclone.StepEvent, unknown []unknownEvent) {
 	if len(unknown) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, completeFor)
 	defer cancel()
 	ids := make([]string, len(unknown))
-	for i, at := range unknown {
-		ids[i] = events[at].RunID.String()
+	for i := range unknown {
+		ids[i] = unknown[i].id
 	}
 	bodies, err := p.client.rdb.HMGet(ctx, p.keys.steps(), ids...).Result()
 	if err != nil {
 		return
 	}
-	for i, at := range unknown {
+	for i := range unknown {
 		body, ok := bodies[i].(string)
 		var env Envelope
 		if ok && env.Decode([]byte(body)) == nil {
-			e := &events[at]
+			e := &events[unknown[i].at]
 			e.Kind, e.Node, e.Attempt = env.Kind, env.Node, env.Failures+1
 		}
 	}

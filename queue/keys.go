@@ -90,6 +90,7 @@ func newPartitionKeys(prefix string, p int) *partitionKeys {
 var fixedNames = [...]string{
 	"steps", "ids", "ghosts", "tries", "sess", "sessx", "uniq", "uniqof", "uniqx",
 	"results", "history", "workers", "queues", "paused", "stats", "subs", "events", "cancel",
+	"sweep", "runs", "journals", "building",
 }
 
 const (
@@ -111,9 +112,14 @@ const (
 	keySubs
 	keyEvents
 	keyCancel
+	keySweep
+	keyRuns
+	keyJournals
+	keyBuilding
 )
 
-// steps is a hash: id → envelope.
+// steps is a hash: id, or run.node of a run of many steps, → envelope. The
+// envelope under the id of a run of many steps holds its graph.
 func (pk *partitionKeys) steps() string { return pk.fixed[keySteps] }
 
 // ids is a counter: the last sequence number that was handed out to a client for
@@ -171,13 +177,33 @@ func (pk *partitionKeys) events() string { return pk.fixed[keyEvents] }
 // cancel is the channel that tells workers of cancelled steps.
 func (pk *partitionKeys) cancel() string { return pk.fixed[keyCancel] }
 
+// sweep is a sorted set: work of runs of many steps that is done in chunks → when
+// it is due, ms.
+func (pk *partitionKeys) sweep() string { return pk.fixed[keySweep] }
+
+// runs is a sorted set: run of many steps that has ended → until when it is kept, ms.
+func (pk *partitionKeys) runs() string { return pk.fixed[keyRuns] }
+
+// journals is a sorted set: step with a journal → when that was begun, ms.
+func (pk *partitionKeys) journals() string { return pk.fixed[keyJournals] }
+
+// building is a sorted set: run that is stored in chunks and not complete yet →
+// when it is given up, ms.
+func (pk *partitionKeys) building() string { return pk.fixed[keyBuilding] }
+
+// run is a hash: the state of one run of many steps, in plain fields.
+func (pk *partitionKeys) run(id string) string { return pk.base + "run:" + id }
+
+// journal is a hash: the records of one task, and the signals of a run of one.
+func (pk *partitionKeys) journal(step string) string { return pk.base + "journal:" + step }
+
 // queueKeys holds the keys of one queue on one partition. The sorted sets hold
 // ids; those that wait for a time score it as `ms*16 + lane`.
 type queueKeys struct {
 	// ready are the lists that claims pop from, by lane: high, default, low.
 	ready [laneCount]string
-	// scheduled, retrying and snoozed are due indexes, one a state.
-	scheduled, retrying, snoozed string
+	// scheduled, retrying, snoozed and waiting are due indexes, one a state.
+	scheduled, retrying, snoozed, waiting string
 	// leased is the running state: `id:token` by the lease's expiry,
 	// `ms*16 + lane*2 + started`, and one padding member.
 	leased string
@@ -213,6 +239,7 @@ func newQueueKeys(base, queue string) *queueKeys {
 		scheduled: base + "scheduled:" + queue,
 		retrying:  base + "retrying:" + queue,
 		snoozed:   base + "snoozed:" + queue,
+		waiting:   base + "waiting:" + queue,
 		leased:    base + "leased:" + queue,
 		completed: base + "completed:" + queue,
 		discarded: base + "discarded:" + queue,

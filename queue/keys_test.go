@@ -61,13 +61,14 @@ func buildKeys(ks *keyspace, p int, queue, worker string) map[string]keyParts {
 		"steps": pk.steps(), "ids": pk.ids(), "ghosts": pk.ghosts(), "tries": pk.tries(), "sess": pk.sess(), "sessx": pk.sessx(),
 		"uniq": pk.uniq(), "uniqof": pk.uniqof(), "uniqx": pk.uniqx(), "results": pk.results(), "history": pk.history(),
 		"workers": pk.workers(), "queues": pk.queues(), "paused": pk.paused(), "stats": pk.stats(), "subs": pk.subs(),
-		"events": pk.events(), "cancel": pk.cancel(),
+		"events": pk.events(), "cancel": pk.cancel(), "sweep": pk.sweep(), "runs": pk.runs(), "journals": pk.journals(),
+		"building": pk.building(),
 	} {
 		keys[key] = keyParts{Prefix: ks.prefix, Partition: p, Name: name}
 	}
 	qk := pk.queue(queue)
 	for name, key := range map[string]string{
-		"scheduled": qk.scheduled, "retrying": qk.retrying, "snoozed": qk.snoozed, "leased": qk.leased,
+		"scheduled": qk.scheduled, "retrying": qk.retrying, "snoozed": qk.snoozed, "waiting": qk.waiting, "leased": qk.leased,
 		"completed": qk.completed, "discarded": qk.discarded, "cancelled": qk.cancelled, "waiters": qk.waiters,
 	} {
 		keys[key] = keyParts{Prefix: ks.prefix, Partition: p, Name: name, Queue: queue}
@@ -78,7 +79,7 @@ func buildKeys(ks *keyspace, p int, queue, worker string) map[string]keyParts {
 	return keys
 }
 
-const keysOfEverySort = 2 + len(fixedNames) + 8 + laneCount
+const keysOfEverySort = 2 + len(fixedNames) + 9 + laneCount
 
 // checkKeys checks that each key says what it was built from, that no two are the
 // same, and that all of a partition share its hash tag.

@@ -70,11 +70,11 @@ func parseEventLine(line string) (l eventLine, ok bool) {
 
 // event is the transition as users see it, as far as the message tells.
 func (m *message) event(l *eventLine, details []detailItem) (e cyclone.StepEvent, ok bool) {
-	id, err := strconv.ParseInt(l.id, 10, 64)
-	if err != nil {
+	id, ok := parseStepID(l.id)
+	if !ok {
 		return e, false
 	}
-	e = cyclone.StepEvent{RunID: cyclone.RunID(id), Queue: l.queue, At: m.at, Worker: m.worker, DueAt: timeOrZero(l.due)}
+	e = cyclone.StepEvent{RunID: id.Run, Queue: l.queue, At: m.at, Worker: m.worker, DueAt: timeOrZero(l.due)}
 	if l.token != "" {
 		e.Worker = workerOf(l.token)
 	}

@@ -29,7 +29,9 @@ func NewStore(c *Client, worker string) *Store { return &Store{client: c, worker
 
 // Claimed is a step that this worker holds under a lease.
 type Claimed struct {
-	ID       cyclone.RunID
+	ID cyclone.RunID
+	// Step is the step's own id: of a run of many steps several are claimed.
+	Step     StepID
 	Queue    string
 	Priority cyclone.Priority
 	// Envelope is what is stored; nil when Err says why it cannot be read.
@@ -321,8 +323,8 @@ func (t *turn) claimed(queue, lane int, id, counters string) Claimed {
 		Queue: t.input.Queues[queue].Name, Priority: cyclone.Priority(lane), partition: t.p.number,
 		id: id, member: id + ":" + t.input.Token,
 	}
-	n, _ := strconv.ParseInt(id, 10, 64)
-	c.ID = cyclone.RunID(n)
+	c.Step, _ = parseStepID(id)
+	c.ID = c.Step.Run
 	if counters != "" {
 		c.Counters = parseCounters(counters)
 	}

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/cyclone-queue/cyclone"
 )
 
 // Signals are what Redis tells a worker between its turns. The functions must not
@@ -19,7 +17,7 @@ type Signals struct {
 	// the subscription is new, so that one may have been missed anywhere.
 	Wake func(partition int)
 	// Cancel: a step was cancelled or deleted while it was ready or running.
-	Cancel func(id cyclone.RunID)
+	Cancel func(step StepID)
 	// Trouble: the subscription failed and is tried again.
 	Trouble func(error)
 }
@@ -51,8 +49,8 @@ func (s *Store) Listen(ctx context.Context, sig Signals) error {
 				return
 			}
 			for id := range strings.FieldsSeq(m.Payload) {
-				if n, err := strconv.ParseInt(id, 10, 64); err == nil {
-					sig.Cancel(cyclone.RunID(n))
+				if step, ok := parseStepID(id); ok {
+					sig.Cancel(step)
 				}
 			}
 		}

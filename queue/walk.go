@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
 
 	"github.com/redis/go-redis/v9"
 
@@ -151,11 +150,11 @@ func (d *deployment) load(ctx context.Context, here place, entries []entry) ([]*
 		if !ok || !here.holds(ghosts.Val()[i]) {
 			continue
 		}
-		id, err := strconv.ParseInt(e.id, 10, 64)
-		if err != nil {
+		id, ok := parseStepID(e.id)
+		if !ok {
 			continue
 		}
-		s := &stored{id: cyclone.RunID(id), text: e.id, part: p, queue: here.Queue, state: here.State, score: e.score}
+		s := &stored{id: id.Run, text: e.id, part: p, queue: here.Queue, state: here.State, score: e.score}
 		s.setBody(body)
 		if text, ok := tries.Val()[i].(string); ok {
 			s.counters = parseCounters(text)

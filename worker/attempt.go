@@ -128,11 +128,11 @@ func (a *attempt) doom(cause error) {
 }
 
 // cancelled is the signal that a step was cancelled while it was ready or running.
-func (w *Worker) cancelled(id cyclone.RunID) {
+func (w *Worker) cancelled(step queue.StepID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for a := w.attempts.first; a != nil; a = a.next {
-		if a.claim.ID == id {
+		if a.claim.Step == step {
 			a.doom(cyclone.ErrCancelled)
 			return
 		}
@@ -140,10 +140,10 @@ func (w *Worker) cancelled(id cyclone.RunID) {
 	if len(w.parts) == 0 {
 		return
 	}
-	if p := w.parts[int(id)&(len(w.parts)-1)]; p.flight > 0 {
+	if p := w.parts[int(step.Run)&(len(w.parts)-1)]; p.flight > 0 {
 		if p.cancelled == nil {
-			p.cancelled = make(map[cyclone.RunID]struct{})
+			p.cancelled = make(map[queue.StepID]struct{})
 		}
-		p.cancelled[id] = struct{}{}
+		p.cancelled[step] = struct{}{}
 	}
 }

@@ -3,7 +3,6 @@ package worker
 import (
 	"time"
 
-	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/queue"
 )
 
@@ -30,7 +29,7 @@ type partition struct {
 
 	// Steps that were cancelled while turns were under way: a claim of one of them
 	// may have been executed before, and be told of after.
-	cancelled map[cyclone.RunID]struct{}
+	cancelled map[queue.StepID]struct{}
 }
 
 // crowd notes that a cap may keep steps of a queue waiting. The mutex is held.

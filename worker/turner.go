@@ -178,7 +178,7 @@ func (w *Worker) take(x *exchange, reply *queue.TurnReply) {
 	for i := range reply.Claimed {
 		c := &reply.Claimed[i]
 		w.inQueue[c.Queue]++
-		if _, cancelled := p.cancelled[c.ID]; cancelled || w.stopping || now.After(reply.LeaseUntil) {
+		if _, cancelled := p.cancelled[c.Step]; cancelled || w.stopping || now.After(reply.LeaseUntil) {
 			w.finish(p, c.Queue, queue.GiveBack(c))
 			continue
 		}
