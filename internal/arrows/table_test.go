@@ -44,6 +44,7 @@ var layers = []layer{
 	{path: "worker", own: []string{root, "retry", "queue", "internal/wire"}},
 	{path: "workflow", own: []string{root, "retry", "queue", "internal/wire", "workflow/step"}},
 	{path: "workflow/step", own: []string{root, "retry", "queue", "internal/wire"}},
+	{path: "inbox", own: []string{root}},
 	{path: "dashboard", own: public},
 	{path: "cyclonetest", own: with(public, "internal/embedded", "internal/wire"), modules: []string{goRedis}},
 	{path: "cli", own: with(public, "internal/embedded"), modules: []string{urfave, goRedis, terminal}},
@@ -76,7 +77,7 @@ var testModules = []string{cmp, goleak, rapid, miniredis, goRedis, msgpack, goph
 
 // library is what a user's program links. Nothing of unwanted may come with it.
 var (
-	library  = []string{"retry", root, "luascripts", "queue", "worker", "workflow", "workflow/step"}
+	library  = []string{"retry", root, "luascripts", "queue", "worker", "workflow", "workflow/step", "inbox"}
 	unwanted = []string{
 		miniredis, urfave, goleak, rapid, cmp, "testing",
 		module + "/cli", module + "/internal/embedded", module + "/internal/testserver", module + "/cyclonetest",
