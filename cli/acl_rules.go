@@ -18,7 +18,7 @@ var roles = map[string][]string{
 	"worker": withHandshake(
 		"ping", "publish", "subscribe", "time", "info", "wait",
 		"eval", "evalsha",
-		"del", "exists", "pexpire", "set",
+		"del", "exists", "get", "pexpire", "set",
 		"hdel", "hexists", "hget", "hgetall", "hincrby", "hkeys", "hlen", "hmget", "hscan", "hset", "hsetnx", "incrby",
 		"llen", "lpush", "lrange", "rpop", "rpush",
 		"zadd", "zcard", "zcount", "zmscore", "zrange", "zrangebyscore", "zrank", "zrem", "zremrangebyrank",
@@ -27,15 +27,15 @@ var roles = map[string][]string{
 	"producer": withHandshake(
 		"ping", "publish", "subscribe", "time", "wait",
 		"eval", "evalsha",
-		"del", "exists", "pexpire", "set",
-		"hdel", "hexists", "hget", "hincrby", "hmget", "hset", "hsetnx", "incrby",
+		"del", "exists", "get", "pexpire", "set",
+		"hdel", "hexists", "hget", "hincrby", "hmget", "hscan", "hset", "hsetnx", "incrby",
 		"lpush", "zadd", "zrange", "zrem", "zscan", "zscore",
 	),
 	// A viewer may send scripts, which may call nothing but these either.
 	"viewer": withHandshake(
 		"time", "info",
 		"eval", "evalsha",
-		"hexists", "hget", "hgetall", "hkeys", "hlen", "hmget", "hscan",
+		"exists", "get", "hexists", "hget", "hgetall", "hkeys", "hlen", "hmget", "hscan",
 		"llen", "lrange", "zcard", "zcount", "zrange", "zrank", "zrevrange", "zrevrank", "zscan", "zscore",
 	),
 }

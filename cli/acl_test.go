@@ -240,6 +240,8 @@ func producerFlow(t *testing.T, l *aclLab) {
 		t.Error("nobody works, and it ended")
 	}
 	l.env.ok(t, "enqueue", "k", "--queue", "mail")
+	l.aside(t, func() { must(l.NewClient(t).Del(t.Context(), l.Prefix+":{0}:ids").Result()) })
+	l.env.ok(t, "enqueue", "k", "--queue", "mail")
 	l.env.fails(t, ExitError, "acl", "purge", "mail", "--yes")
 }
 

@@ -75,6 +75,12 @@ func plain(ids ...string) luascripts.EnqueueGroup {
 	return g
 }
 
+// handedOut sets the counter of ids.
+func (l *lab) handedOut(last int) {
+	l.Helper()
+	l.put(l.rdb.Set(ctx, l.key("ids"), last, 0))
+}
+
 // ready enqueues plain steps to queue q.
 func (l *lab) ready(ids ...string) {
 	l.Helper()

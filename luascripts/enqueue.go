@@ -35,15 +35,15 @@ type EnqueueItem struct {
 
 // EnqueueInput is what a call of Enqueue carries.
 type EnqueueInput struct {
-	Session     Session
-	Block, Skip int64 // ids wanted for later calls; ids to jump over first
-	MaxBytes    int
-	Channels    Channels
-	Partition   int
-	Detail      []byte
-	Queues      []EnqueueQueue
-	Groups      []EnqueueGroup
-	Items       []EnqueueItem
+	Session   Session
+	Block     int64 // ids wanted for later calls
+	MaxBytes  int
+	Channels  Channels
+	Partition int
+	Detail    []byte
+	Queues    []EnqueueQueue
+	Groups    []EnqueueGroup
+	Items     []EnqueueItem
 }
 
 // EnqueueCall fills c. Strings are passed by reference and must stay as they
@@ -54,7 +54,7 @@ func EnqueueCall(c *Call, k *EnqueueKeys, in *EnqueueInput) {
 		q := &in.Queues[i]
 		c.Keys = append(c.Keys, q.Scheduled, q.Waiters, q.Ready[0], q.Ready[1], q.Ready[2])
 	}
-	c.arg(in.Session.Lane, in.Session.Seq, in.Block, in.Skip, in.MaxBytes,
+	c.arg(in.Session.Lane, in.Session.Seq, in.Block, in.MaxBytes,
 		in.Channels.Wake, in.Channels.Events, in.Partition, in.Detail, len(in.Queues))
 	for i := range in.Queues {
 		c.arg(&in.Queues[i].Name)

@@ -19,6 +19,7 @@ func atMaxmemory(t *testing.T, f func(l *lab)) {
 		everyState(l)
 		l.enqueue(item("9", due("+5000"), unique("R", 0, existing)))
 		l.open("c.9")
+		l.handedOut(100)
 		l.bare = true
 		l.put(l.rdb.ConfigSet(ctx, "maxmemory", "1"))
 		if err := l.rdb.Set(ctx, l.key("more"), "x", 0).Err(); !redis.HasErrorPrefix(err, "OOM") {
@@ -37,11 +38,10 @@ func TestMaxmemoryRefusesEnqueue(t *testing.T) {
 		group.Groups = []luascripts.EnqueueGroup{plain("20")}
 		block := l.enqueueInput()
 		block.Block = 10
-		taken := l.enqueueInput(item("1"))
 		large := l.enqueueInput(item("20"))
 		large.MaxBytes = 1
 		for name, in := range map[string]*luascripts.EnqueueInput{
-			"group": group, "block": block, "taken id": taken, "large body": large,
+			"group": group, "block": block, "large body": large,
 			"item":     l.enqueueInput(item("20")),
 			"delayed":  l.enqueueInput(item("20", due("+5"))),
 			"unique":   l.enqueueInput(item("20", unique("N", 5, existing))),

@@ -89,6 +89,7 @@ func prepareEnqueue(l *lab) *luascripts.Call {
 		item("13", due("+70")), item("14", unique("new", 5000, existing)))
 	in.Groups = []luascripts.EnqueueGroup{plain("15", "16")}
 	in.Block = 10
+	l.handedOut(100)
 	return l.enqueueCall(in)
 }
 
@@ -184,11 +185,9 @@ func TestSessionEnqueueRefusalIsFinal(t *testing.T) {
 			want luascripts.Status
 			in   func() *luascripts.EnqueueInput
 		}{
-			{"id of an item", luascripts.IDExists, func() *luascripts.EnqueueInput { return l.enqueueInput(item("2"), item("1")) }},
-			{"id of a group", luascripts.IDExists, func() *luascripts.EnqueueInput {
-				in := l.enqueueInput(item("2"))
-				in.Groups = []luascripts.EnqueueGroup{plain("3"), plain("4", "1")}
-				return in
+			{"lost ids", luascripts.IDsLost, func() *luascripts.EnqueueInput {
+				l.put(l.rdb.Del(ctx, l.key("ids")))
+				return l.enqueueInput(item("2"))
 			}},
 			{"body of an item", luascripts.TooLarge, func() *luascripts.EnqueueInput {
 				in := l.enqueueInput(item("2"), item("3"))
@@ -202,8 +201,9 @@ func TestSessionEnqueueRefusalIsFinal(t *testing.T) {
 				return in
 			}},
 		} {
-			before := l.state()
+			l.handedOut(100)
 			in := c.in()
+			before := l.state()
 			in.Block = 5
 			call := l.enqueueCall(in)
 			for range 2 {
@@ -212,22 +212,50 @@ func TestSessionEnqueueRefusalIsFinal(t *testing.T) {
 				}
 				l.equal(l.state(), before)
 			}
-			if c.want == luascripts.IDExists {
-				l.delete("1")
-				call.Args[1] = l.session.Seq - 1
+			if c.want == luascripts.IDsLost {
+				l.handedOut(100)
 				before = l.state()
-				if status := luascripts.StatusOf(l.run(luascripts.Enqueue, call)); status != luascripts.Stale {
-					l.Fatalf("%s, late: status %v", c.name, status)
+				if status := luascripts.StatusOf(l.run(luascripts.Enqueue, call)); status != luascripts.IDsLost {
+					l.Fatalf("%s, restored: status %v", c.name, status)
 				}
 				l.equal(l.state(), before)
-				l.put(l.rdb.Del(ctx, l.key("ready:q:d"), l.key("ghosts")))
-				l.ready("1")
 			}
 		}
 		in := l.enqueueInput(item("5"))
 		in.Groups = []luascripts.EnqueueGroup{plain("6")}
 		in.Items[0].Body, in.Groups[0].Bodies[0] = strings.Repeat("x", 100), strings.Repeat("x", 100)
 		l.ok(luascripts.Enqueue, l.enqueueCall(in))
+	})
+}
+
+// TestEnqueueNoticesLostIDs: a counter that is missing, or behind the steps that were
+// ever stored, gives out no block; calls that ask for none go on.
+func TestEnqueueNoticesLostIDs(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		block := func() luascripts.Status {
+			l.Helper()
+			in := l.enqueueInput()
+			in.Block = 5
+			return luascripts.StatusOf(l.run(luascripts.Enqueue, l.enqueueCall(in)))
+		}
+		l.equal(block(), luascripts.OK) // a partition that was never used
+		l.equal(l.content("ids"), []string{"5"})
+		l.ready("1", "2", "3")
+		l.handedOut(3)
+		l.equal(block(), luascripts.OK) // every id was used
+		for _, last := range []int{0, 2} {
+			l.handedOut(last)
+			l.equal(block(), luascripts.IDsLost)
+		}
+		l.put(l.rdb.Del(ctx, l.key("ids")))
+		l.equal(block(), luascripts.IDsLost)
+		l.ready("4")
+
+		l.put(l.rdb.Del(ctx, l.key("stats"))) // the steps still tell
+		l.equal(block(), luascripts.IDsLost)
+		l.put(l.rdb.Del(ctx, l.key("steps")))
+		l.equal(block(), luascripts.OK)
 	})
 }
 

@@ -10,7 +10,7 @@ const (
 	NoSession Status = -1 // The lane is not open, or no longer.
 	Stale     Status = -2 // A higher number was applied on this lane.
 	Gap       Status = -3 // Earlier calls of this lane are missing: a failover lost writes.
-	IDExists  Status = -4 // One of the ids is taken; the session's number is used up.
+	IDsLost   Status = -4 // The counter of ids was deleted or set back; the session's number is used up.
 	TooLarge  Status = -5 // One body is over the limit; the session's number is used up.
 )
 
@@ -24,8 +24,8 @@ func (s Status) String() string {
 		return "stale"
 	case Gap:
 		return "gap"
-	case IDExists:
-		return "id exists"
+	case IDsLost:
+		return "ids lost"
 	case TooLarge:
 		return "too large"
 	}

@@ -81,10 +81,12 @@ func settleAll(op luascripts.Op) func(l *lab) {
 	return func(l *lab) { l.settle(op, memberOf...) }
 }
 
-// enqueueAll tries each id by itself: those that exist are refused.
+// enqueueAll tries each id that there is not yet: no block is handed out twice.
 func (l *lab) enqueueAll(change ...func(*luascripts.EnqueueItem)) {
 	for _, id := range all {
-		l.run(luascripts.Enqueue, l.enqueueCall(l.enqueueInput(item(id, change...))))
+		if l.stateOf(id) == "" {
+			l.enqueue(item(id, change...))
+		}
 	}
 }
 

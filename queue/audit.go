@@ -27,7 +27,7 @@ type AuditReport struct {
 // Finding is one thing that an audit found wrong.
 type Finding struct {
 	// Rule names what is broken: "one index", "body", "readable", "queue", "ghost",
-	// "score", "unique key", "side table", "result", "session" or "queue list".
+	// "score", "unique key", "side table", "result", "session", "queue list" or "id counter".
 	Rule string
 	// Key and Member are where.
 	Key, Member string
@@ -64,7 +64,7 @@ type audit struct {
 
 func (a *audit) partition(ctx context.Context, p *partition) error {
 	s := &stepAudit{audit: a, p: p, steps: make(map[int64]*auditStep), queueAt: make(map[string]uint32)}
-	for _, part := range []func(context.Context) error{s.bodies, s.ghosts, s.indexes, s.judge} {
+	for _, part := range []func(context.Context) error{s.bodies, s.counter, s.ghosts, s.indexes, s.judge} {
 		if err := part(ctx); err != nil {
 			return err
 		}

@@ -154,7 +154,6 @@ type batchSender struct {
 	detail detail
 	ids    []int64 // by position in the batch
 	order  []int   // positions in the batch, in the order of the call
-	skip   int64
 }
 
 // blockAhead is how many ids a lane asks for at least.
@@ -178,9 +177,11 @@ func (s *batchSender) send(p *partition, l *lane, batch []*item) int {
 	switch {
 	case errors.Is(err, errLaneVoid):
 		return 0 // not applied: again on another lane
-	case errors.Is(err, errIDExists):
-		l.ids = idBlock{}
-		s.skip = max(2*s.skip, 1024)
+	case errors.Is(err, errIDsLost):
+		if err := p.restoreIDs(p.client.life); err != nil {
+			s.fail(batch, fmt.Errorf("queue: restore the counter of ids: %w", refine(err)))
+			return len(batch)
+		}
 		return 0
 	case err != nil:
 		if n == 0 {
@@ -189,7 +190,6 @@ func (s *batchSender) send(p *partition, l *lane, batch []*item) int {
 		s.fail(batch[:n], refine(err))
 		return n
 	}
-	s.skip = 0
 	answer := luascripts.ParseEnqueue(reply)
 	if answer.First > 0 {
 		l.ids = idBlock{next: answer.First, end: answer.First + s.input.Block}
@@ -227,7 +227,6 @@ func (s *batchSender) build(p *partition, l *lane, batch []*item) (replicas int)
 	if l.ids.len() < max(blockAhead/4, len(batch)) {
 		in.Block = int64(max(blockAhead, 4*len(batch)))
 	}
-	in.Skip = s.skip
 	in.MaxBytes = p.client.maxBody()
 	in.Channels = p.channels()
 	in.Partition = p.number

@@ -31,8 +31,9 @@ const (
 // more: the call may be made again on another lane.
 var errLaneVoid = errors.New("queue: session lane is void")
 
-// errIDExists tells that an id of the lane's block is taken.
-var errIDExists = errors.New("queue: id exists")
+// errIDsLost tells that the partition's counter of ids has to be restored before any
+// lane gets another block.
+var errIDsLost = errors.New("queue: counter of ids is lost")
 
 // tries says how long to go on sending and tells what happened.
 type tries struct {
@@ -65,8 +66,9 @@ func (p *partition) session(ctx context.Context, l *lane, script *luascripts.Scr
 	case luascripts.OK:
 		p.client.clock.observe(luascripts.Now(reply))
 		return reply, nil
-	case luascripts.IDExists:
-		return nil, errIDExists
+	case luascripts.IDsLost:
+		l.void = true // restoring voids them all
+		return nil, errIDsLost
 	case luascripts.TooLarge:
 		return nil, fmt.Errorf("queue: body larger than the limit of %d bytes", p.client.maxBody())
 	case luascripts.Gap:

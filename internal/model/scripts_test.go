@@ -29,6 +29,7 @@ func TestScriptsDoWhatTheModelDoes(t *testing.T) {
 				space: model.NewSpace(1_800_000_000_000), lanes: map[string]int64{},
 			}
 			b.open("c.1", "c.2")
+			b.handOut(1000)
 			b.enqueue(rt)
 			b.claim(rt)
 			rt.Repeat(map[string]func(*rapid.T){
@@ -60,6 +61,14 @@ func (b *bench) open(lanes ...string) {
 	c := new(luascripts.Call)
 	luascripts.OpenCall(c, *keys[luascripts.OpenKeys](b, "", 0), lanes...)
 	b.run(luascripts.Open, c)
+}
+
+// handOut makes the counter of ids one from which the bench's own ids may come.
+func (b *bench) handOut(ids int64) {
+	b.space.IDs = ids
+	if err := b.rdb.Set(ctx, b.key("ids"), ids, 0).Err(); err != nil {
+		b.Fatal(err)
+	}
 }
 
 // advance moves the clock, now and then backwards.

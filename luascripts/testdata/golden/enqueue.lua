@@ -3,14 +3,16 @@
 -- Never begins with a harmless write: at maxmemory it must be refused before anything is stored.
 -- KEYS: steps sess uniq uniqof uniqx ids subs stats paused
 -- KEYS per queue: scheduled waiters ready_h ready_d ready_l
--- ARGV: lane, seq = session; block = ids wanted for later calls; skip = ids to jump over first;
---   max_bytes = limit of one body; wake = channel prefix; events = channel; partition; detail = event details;
+-- The ids come from a block that an earlier call on the same lane was given. A write that is lost takes the
+-- lane's number along, so a block is never written twice; what could be handed out twice is looked at once a block.
+-- ARGV: lane, seq = session; block = ids wanted for later calls; max_bytes = limit of one body;
+--   wake = channel prefix; events = channel; partition; detail = event details;
 --   nq, then nq queue names;
 --   ngroups, then per group of plain ready steps: queue index, lane index (1-3), n, n x (id, body), n x id;
 --   nitems, then per item: queue index, lane index, id, due ('' now, '+ms' from now, or ms), body,
 --   digest ('' none), conflict rule (0 existing, 1 reject, 2 replace), scope (0 while unfinished, or ms)
 -- RETURNS: {0, now ms, first id of the block or 0, {item index, holder id, replaced 0/1, ...}}
---   or {status < 0}: -1 no session, -2 stale, -3 gap, -4 id exists, -5 body too large
+--   or {status < 0}: -1 no session, -2 stale, -3 gap, -4 ids lost, -5 body too large
 -- clock: Redis' own time in whole milliseconds, the only clock that decides anything.
 local function now_ms()
   local t = redis.call('TIME')
@@ -87,12 +89,12 @@ local function count(stats, now, verb, n)
   redis.call('HINCRBY', stats, 'total:' .. verb, n)
 end
 local FIXED, PER_QUEUE = 9, 5
-local ID_EXISTS, TOO_LARGE = -4, -5
+local IDS_LOST, TOO_LARGE = -4, -5
 local steps, sess, uniq, uniqof, uniqx = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local ids, subs, stats, paused = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local lane, seq, block, skip = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local max_bytes, wake_channel, events, partition, detail = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8], ARGV[9]
-local nq = tonumber(ARGV[10])
+local lane, seq, block, max_bytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local wake_channel, events, partition, detail, nq = ARGV[5], ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
+local names = 9 -- the queues' names come behind
 
 local function key(q, offset)
   return KEYS[FIXED + (q - 1) * PER_QUEUE + offset]
@@ -125,7 +127,7 @@ local function refuse(status)
   return {status}
 end
 
-local at = 10 + nq + 1
+local at = names + nq + 1
 local ngroups = tonumber(ARGV[at])
 local cursor = at + 1
 for _ = 1, ngroups do
@@ -136,33 +138,32 @@ for _ = 1, ngroups do
       return refuse(TOO_LARGE)
     end
   end
-  local present = redis.call('HMGET', steps, unpack(ARGV, first + 2 * n, first + 3 * n - 1))
-  for i = 1, n do
-    if present[i] then
-      return refuse(ID_EXISTS)
-    end
-  end
   cursor = first + 3 * n
 end
 local nitems = tonumber(ARGV[cursor])
 local items = cursor + 1
 for i = 0, nitems - 1 do
-  local base = items + 8 * i
-  if #ARGV[base + 4] > max_bytes then
+  if #ARGV[items + 8 * i + 4] > max_bytes then
     return refuse(TOO_LARGE)
   end
-  if redis.call('HEXISTS', steps, ARGV[base + 2]) == 1 then
-    return refuse(ID_EXISTS)
+end
+if block > 0 then
+  -- Whoever deletes the counter or sets it back would have ids handed out again.
+  local last = tonumber(redis.call('GET', ids) or 0)
+  local used = tonumber(redis.call('HGET', stats, 'total:enqueued') or 0)
+  if last < used or last == 0 and redis.call('EXISTS', steps) == 1 then
+    return refuse(IDS_LOST)
   end
 end
 local now = now_ms()
 
 -- Write: bodies first, since HSET is what maxmemory refuses.
 local touched, lines, index, added = {}, {}, 0, 0
-local watched = redis.call('EXISTS', subs) == 1
+local listened = nq ~= 1 or redis.call('EXISTS', subs, key(1, WAITERS)) > 0
+local watched = listened and redis.call('EXISTS', subs) == 1
 
 local function event(verb, q, id, due)
-  lines[#lines + 1] = verb .. ' ' .. ARGV[10 + q] .. ' ' .. id .. ' ' .. index .. ' ' .. due
+  lines[#lines + 1] = verb .. ' ' .. ARGV[names + q] .. ' ' .. id .. ' ' .. index .. ' ' .. due
 end
 
 cursor = at + 1
@@ -267,7 +268,7 @@ end
 
 local first = 0
 if block > 0 then
-  first = redis.call('INCRBY', ids, block + skip) - block + 1
+  first = redis.call('INCRBY', ids, block) - block + 1
 end
 if added > 0 then
   count(stats, now, 'enqueued', added)
@@ -275,8 +276,10 @@ end
 if #lines > 0 then
   redis.call('PUBLISH', events, score(now) .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
 end
-for q in pairs(touched) do
-  wake(key(q, WAITERS), paused, ARGV[10 + q], wake_channel, partition, now)
+if listened then
+  for q in pairs(touched) do
+    wake(key(q, WAITERS), paused, ARGV[names + q], wake_channel, partition, now)
+  end
 end
 answer(sess, lane, seq, string.format('%.0f', first) .. '|' .. table.concat(stored))
 return {0, now, first, conflicts}
