@@ -39,6 +39,9 @@ type Context interface {
 	LeaseExpiry() time.Time
 	// Logger is the worker's logger with the attributes of this attempt.
 	Logger() *slog.Logger
+	// CompletionTx is the attempt's transaction: what is added to it takes effect if
+	// and only if this attempt completes the step.
+	CompletionTx() CompletionTx
 }
 
 // FromContext returns the attempt's Context from a context that was derived from

@@ -63,6 +63,8 @@ func (f *fakeAttempt) IdempotencyKey() string { return wire.IdempotencyKey(12345
 func (f *fakeAttempt) LeaseExpiry() time.Time { return time.Unix(30, 0) }
 func (f *fakeAttempt) Logger() *slog.Logger   { return slog.New(slog.DiscardHandler) }
 
+func (f *fakeAttempt) CompletionTx() cyclone.CompletionTx { return nil }
+
 func (f *fakeAttempt) Value(key any) any {
 	if key == (wire.ContextKey{}) {
 		return f

@@ -49,7 +49,7 @@ func NewContext(t testing.TB, opts ...ContextOption) cyclone.Context {
 	t.Helper()
 	a := &attempt{
 		Context: t.Context(), ordinal: 1, limit: 5, run: 1, node: "node", queue: wire.DefaultQueue,
-		meta: map[string]string{}, logger: logger(t),
+		meta: map[string]string{}, logger: logger(t), tx: newCompletion(),
 	}
 	for _, opt := range opts {
 		opt(a)
@@ -68,6 +68,7 @@ type attempt struct {
 	node, queue    string
 	meta           map[string]string
 	logger         *slog.Logger
+	tx             *completion
 }
 
 func (a *attempt) Attempt() int           { return a.ordinal }
@@ -77,6 +78,8 @@ func (a *attempt) Node() string           { return a.node }
 func (a *attempt) Queue() string          { return a.queue }
 func (a *attempt) Meta(key string) string { return a.meta[key] }
 func (a *attempt) LeaseExpiry() time.Time { return time.Now().Add(lease) }
+
+func (a *attempt) CompletionTx() cyclone.CompletionTx { return a.tx }
 
 func (a *attempt) IdempotencyKey() string { return wire.IdempotencyKey(int64(a.run), a.node) }
 

@@ -29,8 +29,9 @@ type attempt struct {
 	// Guarded by the worker's mutex.
 	prev, next *attempt
 	leaseUntil time.Time
-	started    bool      // the handler has been entered
-	done       bool      // settled: what comes later is dropped
+	started    bool // the handler has been entered
+	done       bool // settled: what comes later is dropped
+	tx         *queue.Completion
 	doomed     time.Time // when its context was cancelled
 	reported   bool      // as stuck
 }
@@ -75,6 +76,16 @@ func (a *attempt) Logger() *slog.Logger {
 	return a.worker.cfg.Logger.With(
 		"run", a.claim.ID.String(), "node", a.claim.Envelope.Node, "kind", a.claim.Envelope.Kind,
 		"queue", a.claim.Queue, "attempt", a.ordinal, "worker", a.worker.id)
+}
+
+// CompletionTx is made when it is first asked for.
+func (a *attempt) CompletionTx() cyclone.CompletionTx {
+	a.worker.mu.Lock()
+	defer a.worker.mu.Unlock()
+	if a.tx == nil {
+		a.tx = a.worker.store.NewCompletion(a.claim)
+	}
+	return a.tx
 }
 
 // Value answers [wire.ContextKey], so that the attempt is found in every context

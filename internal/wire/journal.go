@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/cyclone-queue/cyclone/retry"
 )
@@ -15,25 +16,44 @@ const (
 	EntryRecord byte = 'r' // the result of a recorded step, written once
 	EntryTries  byte = 't' // the tries that a recorded step has used up
 	EntryWake   byte = 'z' // when a sleep, or a wait's timeout, is over
+	EntryChild  byte = 'c' // the id of a child run that was started
 )
+
+// ChildSignal is the signal that brings the outcome of the child run that the
+// recorded step with this id has started. A '#' is in no name of a user's signal.
+func ChildSignal(id string) string { return id }
+
+// StepID is the id of the n-th use, from 1, of a recorded step's name.
+func StepID(name string, n int) string { return name + "#" + strconv.Itoa(n) }
 
 // Journal is one attempt of a task as package step sees it. A recorded step is
 // known by its id, `name#occurrence`. All methods are safe for concurrent use.
 type Journal interface {
-	// Begin enters a recorded step and returns its id. Once the attempt is
-	// suspended it does not return: it ends the calling goroutine. Each Begin that
-	// returns is matched by a call of End, deferred.
-	Begin(name string) (id string)
+	// Begin enters a recorded step and returns its occurrence, from 1: how often
+	// this attempt has used the name. Once the attempt is suspended, over, or ended
+	// from outside it does not return: it ends the calling goroutine. Each Begin that
+	// returns without an error is matched by a call of End, deferred. The error says
+	// that the task has [MaxRecords] entries already.
+	Begin(name string) (occurrence int, err error)
 	End()
+	// Suspended tells whether Suspend or Yield has ended a goroutine.
+	Suspended() bool
+	// Yield ends the calling goroutine when the attempt was ended from outside, by a
+	// shutdown, a cancellation or a lost lease: whatever failed has not failed by
+	// itself, and the attempt is given back. Otherwise it returns.
+	Yield()
 
 	// Entry returns a stored entry, as of the claim or written since.
 	Entry(kind byte, id string) ([]byte, bool)
 	// Record stores the result of a step under the attempt's fence and returns when
-	// it is in Redis. An equal record that is there already is a success.
+	// it is in Redis. An equal record that is there already is a success, a different
+	// one an error that another attempt would not mend. Trouble with Redis is waited
+	// out; when the lease is lost meanwhile, Record yields.
 	Record(ctx context.Context, id string, value []byte) error
 	// Take asks for the oldest queued signal of the name. It is recorded under id in
 	// the same instant. Past the deadline (ms by Redis' clock, 0 for none) the
-	// timeout is recorded instead. With neither, taken and timedOut are false.
+	// timeout is recorded instead. With neither, taken and timedOut are false. It
+	// deals with trouble as Record does.
 	Take(ctx context.Context, signal, id string, deadline int64) (payload []byte, taken, timedOut bool, err error)
 	// Suspend notes why the attempt has to end and ends the calling goroutine with
 	// runtime.Goexit. No step begins after it.
@@ -41,7 +61,8 @@ type Journal interface {
 
 	// Start enqueues a child run on the run's partition, once however often it is
 	// called for the same id, and returns the child's id. Its outcome will come as
-	// the signal [ChildSignal].
+	// the signal [ChildSignal]. The error is of a child that cannot be enqueued; it
+	// deals with trouble as Record does.
 	Start(ctx context.Context, id string, spec *Spec) (child int64, err error)
 
 	Encode(v any) (codec uint8, payload []byte, err error)

@@ -16,6 +16,11 @@ const (
 	MaxReplicas   = 1000      // replicas to wait for
 	MaxAliases    = 64        // former names of one definition
 	MaxLostCap    = 1_000_000 // lost attempts
+	MaxRecords    = 10_000    // recorded steps of one task
+	MaxSignal     = 256 << 10 // bytes of one encoded signal
+	MaxTxOps      = 100       // operations of one completion transaction
+	MaxTxBytes    = 1 << 20   // bytes of all its keys, fields, values and payloads
+	MaxTxKey      = 1024      // bytes of a key or a field in it
 	DefaultQueue  = "default"
 	// DefaultLostCap is the number of lost attempts after which a step is
 	// discarded when its definition does not say otherwise.
