@@ -36,6 +36,7 @@ var layers = []layer{
 	{path: root, own: []string{"retry", "internal/wire"}},
 	{path: "internal/pack", own: []string{"internal/wire"}},
 	{path: "internal/record", own: []string{"internal/pack"}},
+	{path: "internal/dag", own: []string{"retry", "internal/pack", "internal/wire"}},
 	{path: "luascripts", modules: []string{goRedis}},
 	{
 		path:    "queue",
