@@ -72,7 +72,7 @@ func (s *Store) extend(ctx context.Context, p *partition, held []Held, batch []i
 		}
 		group := &groups[g]
 		group.Members = append(group.Members, c.member)
-		group.IDs = append(group.IDs, c.id)
+		group.IDs = append(group.IDs, c.id())
 		group.Bits = append(group.Bits, bits)
 	}
 	var call luascripts.Call

@@ -13,17 +13,24 @@ import (
 // only if the claim's token is still the live one.
 type Settlement struct {
 	Claim *Claimed
-	// Attempt is the ordinal of the attempt that ended, Code and Error its failure.
-	Attempt     int
-	Code, Error string
-	// Delay is the wait of a step that comes back.
-	Delay time.Duration
+	// Attempt is the ordinal of the attempt that ended.
+	Attempt int
 
-	op     luascripts.Op
-	body   []byte
-	result []byte
-	keep   time.Duration
+	op   luascripts.Op
+	rest *settled // never nil
 }
+
+// settled is what not every settlement has.
+type settled struct {
+	code, text string        // of the failure
+	delay      time.Duration // of a step that comes back
+	body       []byte        // what is stored from now on
+	result     []byte
+	keep       time.Duration // of the result
+}
+
+// nothing is the rest of most settlements.
+var nothing settled
 
 // Failure is what an attempt failed with.
 type Failure struct {
@@ -39,26 +46,21 @@ type Failure struct {
 // Complete ends the step successfully and keeps its output for the given time,
 // 0 to keep nothing. output is the encoded result and codec its codec's id.
 func Complete(c *Claimed, attempt int, codec uint8, output []byte, keep time.Duration, at time.Time) Settlement {
-	s := Settlement{Claim: c, Attempt: attempt, op: luascripts.OpComplete}
-	if keep > 0 {
-		s.op, s.keep = luascripts.OpKeep, keep
-		s.result = appendResult(nil, result{FinishedMS: at.UnixMilli(), Attempt: attempt, Codec: codec, Output: output})
+	if keep <= 0 {
+		return Settlement{Claim: c, Attempt: attempt, op: luascripts.OpComplete, rest: &nothing}
 	}
-	return s
+	kept := appendResult(nil, result{FinishedMS: at.UnixMilli(), Attempt: attempt, Codec: codec, Output: output})
+	return Settlement{Claim: c, Attempt: attempt, op: luascripts.OpKeep, rest: &settled{result: kept, keep: keep}}
 }
 
 // Retry makes the step wait for its next attempt.
 func Retry(c *Claimed, f Failure, delay time.Duration) Settlement {
-	s := failed(c, f, RecordFailed, delay)
-	s.op, s.Delay = luascripts.OpRetry, delay
-	return s
+	return failed(c, f, luascripts.OpRetry, RecordFailed, delay)
 }
 
 // Discard ends the step as failed; an operator can open it again.
 func Discard(c *Claimed, f Failure) Settlement {
-	s := failed(c, f, RecordDiscarded, 0)
-	s.op = luascripts.OpDiscard
-	return s
+	return failed(c, f, luascripts.OpDiscard, RecordDiscarded, 0)
 }
 
 // Snooze puts the step back for a time without counting an attempt.
@@ -66,7 +68,7 @@ func Snooze(c *Claimed, attempt int, worker string, delay time.Duration, at time
 	env := c.Envelope
 	env.Snoozes++
 	env.AddRecord(Record{At: at.UnixMilli(), Type: RecordSnoozed, Attempt: attempt, Worker: worker, DelayMs: milliseconds(delay)})
-	return Settlement{Claim: c, Attempt: attempt, Delay: delay, op: luascripts.OpSnooze, body: env.Append(nil)}
+	return Settlement{Claim: c, Attempt: attempt, op: luascripts.OpSnooze, rest: &settled{delay: delay, body: env.Append(nil)}}
 }
 
 // GiveBack returns a step that has not started to the head of its queue.
@@ -84,7 +86,10 @@ func PutBack(c *Claimed, delay time.Duration) Settlement {
 
 // unsettled ends a claim whose attempt will start again under the same ordinal.
 func unsettled(c *Claimed, op luascripts.Op, delay time.Duration) Settlement {
-	s := Settlement{Claim: c, Delay: delay, op: op}
+	s := Settlement{Claim: c, op: op, rest: &nothing}
+	if delay > 0 {
+		s.rest = &settled{delay: delay}
+	}
 	if c.Envelope != nil {
 		s.Attempt = c.Envelope.Failures + 1
 	}
@@ -92,7 +97,7 @@ func unsettled(c *Claimed, op luascripts.Op, delay time.Duration) Settlement {
 }
 
 // failed rewrites the envelope, which the lease's holder alone may do.
-func failed(c *Claimed, f Failure, kind RecordType, delay time.Duration) Settlement {
+func failed(c *Claimed, f Failure, op luascripts.Op, kind RecordType, delay time.Duration) Settlement {
 	env := c.Envelope
 	if env == nil { // unreadable: a stand-in that says why
 		env = &Envelope{Kind: unreadableKind, Node: unreadableKind, Queue: c.Queue, Priority: wire.Priority(c.Priority)}
@@ -104,7 +109,8 @@ func failed(c *Claimed, f Failure, kind RecordType, delay time.Duration) Settlem
 		At: f.At.UnixMilli(), Type: kind, Attempt: f.Attempt, Error: f.Error, Code: f.Code, Stack: f.Stack,
 		Worker: f.Worker, DelayMs: milliseconds(delay),
 	})
-	return Settlement{Claim: c, Attempt: f.Attempt, Code: f.Code, Error: f.Error, body: env.Append(nil)}
+	rest := &settled{code: f.Code, text: f.Error, delay: delay, body: env.Append(nil)}
+	return Settlement{Claim: c, Attempt: f.Attempt, op: op, rest: rest}
 }
 
 // unreadableKind names a step whose envelope could not be read.
@@ -115,11 +121,11 @@ func (s *Settlement) event(now time.Time) cyclone.StepEvent {
 	kind, node := s.Claim.names()
 	e := cyclone.StepEvent{
 		RunID: s.Claim.ID, Node: node, Kind: kind, Queue: s.Claim.Queue, Attempt: s.Attempt,
-		Code: s.Code, Error: s.Error, At: now,
+		Code: s.rest.code, Error: s.rest.text, At: now,
 	}
-	e.Type, e.State = outcomeOf(s.op, s.Code)
-	if s.Delay > 0 {
-		e.DueAt = now.Add(s.Delay)
+	e.Type, e.State = outcomeOf(s.op, s.rest.code)
+	if s.rest.delay > 0 {
+		e.DueAt = now.Add(s.rest.delay)
 	}
 	return e
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -37,11 +40,22 @@ type Claimed struct {
 	// Envelope is what is stored; nil when Err says why it cannot be read.
 	Envelope *Envelope
 	Err      error
-	Counters Counters
+	Counters *Counters // never nil, and not to be written to
 
 	partition int
-	id        string
 	member    string // id:token
+	digits    int    // of the id
+}
+
+// id is the run's id as scripts know it.
+func (c *Claimed) id() string { return c.member[:c.digits] }
+
+// names returns kind and node, as far as they can be read.
+func (c *Claimed) names() (kind, node string) {
+	if c.Envelope == nil {
+		return "", ""
+	}
+	return c.Envelope.Kind, c.Envelope.Node
 }
 
 // Counters are what others than the lease's holder count for a step.
@@ -51,6 +65,17 @@ type Counters struct {
 	Limit int
 	// Forgiven is the number of lost leases that an operator's retry has forgiven.
 	Forgiven int
+}
+
+// noCounters are those of nearly all steps.
+var noCounters Counters
+
+func countersOf(text string) *Counters {
+	if text == "" {
+		return &noCounters
+	}
+	k := parseCounters(text)
+	return &k
 }
 
 // parseCounters reads what lib/tries.lua writes.
@@ -131,11 +156,13 @@ func (s *Store) Turn(ctx context.Context, req *TurnRequest) (*TurnReply, error) 
 		return nil, err
 	}
 	p := d.parts[req.Partition]
+	t := turns.Get().(*turn)
+	defer t.release()
 	for {
 		l := p.calls.take()
-		b := newTurn(p, s.worker, req)
+		t.build(p, s.worker, req)
 		sent := time.Now()
-		reply, err := p.session(ctx, l, luascripts.Turn, &b.call, &tries{})
+		reply, err := p.session(ctx, l, luascripts.Turn, &t.call, &tries{})
 		p.calls.put(l)
 		if errors.Is(err, errLaneVoid) {
 			continue
@@ -143,7 +170,7 @@ func (s *Store) Turn(ctx context.Context, req *TurnRequest) (*TurnReply, error) 
 		if err != nil {
 			return nil, err
 		}
-		return b.read(reply, sent), nil
+		return t.read(reply, sent), nil
 	}
 }
 
@@ -173,21 +200,46 @@ func (s *Store) Partitions(ctx context.Context) (int, error) {
 	return len(d.parts), nil
 }
 
-// turn is one call of the turn script and what is needed to read its reply.
+// turn is one call of the turn script and what is needed to read its reply. Its
+// memory is used again: a busy worker makes thousands a second.
 type turn struct {
-	p      *partition
-	req    *TurnRequest
-	input  luascripts.TurnInput
-	call   luascripts.Call
-	detail detail
+	p       *partition
+	req     *TurnRequest
+	input   luascripts.TurnInput
+	call    luascripts.Call
+	detail  detail
+	groupOf []int // by settlement
+}
+
+var turns = sync.Pool{New: func() any { return new(turn) }}
+
+// release gives the turn's memory back. Nothing of its reply is in it.
+func (t *turn) release() {
+	t.reset()
+	turns.Put(t)
+}
+
+// reset drops what the turn refers to, and keeps the memory.
+func (t *turn) reset() {
+	t.p, t.req = nil, nil
+	groups := t.input.Groups
+	for g := range groups {
+		empty(&groups[g])
+	}
+	clear(t.input.Queues)
+	t.input = luascripts.TurnInput{Queues: t.input.Queues[:0], Claims: t.input.Claims[:0], Groups: groups[:0]}
+	t.detail.reset()
+	t.call.Reset()
 }
 
 // newToken returns a fencing token: the worker's id and 80 random bits. A counter
 // alone could repeat after a failover that lost writes.
 func newToken(worker string) string { return worker + "." + rand.Text()[:16] }
 
-func newTurn(p *partition, worker string, req *TurnRequest) *turn {
-	t := &turn{p: p, req: req}
+// build makes the call.
+func (t *turn) build(p *partition, worker string, req *TurnRequest) {
+	t.reset()
+	t.p, t.req = p, req
 	in := &t.input
 	in.Worker, in.Token = worker, newToken(worker)
 	in.LeaseMS, in.Wanted = req.Lease.Milliseconds(), req.Wanted
@@ -208,9 +260,10 @@ func newTurn(p *partition, worker string, req *TurnRequest) *turn {
 		Steps: k.steps(), Sess: k.sess(), Ghosts: k.ghosts(), Tries: k.tries(), Uniq: k.uniq(), UniqOf: k.uniqof(),
 		Results: k.results(), History: k.history(), Stats: k.stats(), Subs: k.subs(), Paused: k.paused(),
 	}, in)
-	return t
 }
 
+// queue returns the position of a queue among the turn's, where it is put first
+// if it is new.
 func (t *turn) queue(name string) int {
 	for i := range t.input.Queues {
 		if t.input.Queues[i].Name == name {
@@ -228,61 +281,97 @@ func (t *turn) queue(name string) int {
 // group sorts the settlements by queue and operation, so that a script needs few
 // commands. Details follow the order of the groups.
 func (t *turn) group() {
-	groups := make([]luascripts.TurnGroup, 0, 4)
-	results := make([][]any, 0, 4) // of OpKeep, which go behind the times
-	order := make([][]int, 0, 4)
+	settle := t.req.Settle
+	t.groupOf = slices.Grow(t.groupOf[:0], len(settle))[:len(settle)]
 	// Backwards: what is given back goes to the head of its queue one by one, and
 	// the first claimed must stand first again.
-	for i := len(t.req.Settle) - 1; i >= 0; i-- {
-		st := &t.req.Settle[i]
-		q := t.queue(st.Claim.Queue)
-		g := 0
-		for g < len(groups) && (groups[g].Queue != q || groups[g].Op != st.op) {
-			g++
-		}
-		if g == len(groups) {
-			n := len(t.req.Settle) - i // at the most
-			groups = append(groups, luascripts.TurnGroup{Queue: q, Op: st.op, Members: make([]string, 0, n), IDs: make([]string, 0, n)})
-			results = append(results, nil)
-			order = append(order, nil)
-		}
-		group := &groups[g]
-		group.Members = append(group.Members, st.Claim.member)
-		group.IDs = append(group.IDs, st.Claim.id)
-		order[g] = append(order[g], i)
-		switch st.op {
-		case luascripts.OpKeep:
-			group.Extra = append(group.Extra, t.p.client.clock.nowMS()+milliseconds(st.keep), &st.Claim.id)
-			results[g] = append(results[g], &st.Claim.id, st.result)
-		case luascripts.OpRetry, luascripts.OpSnooze:
-			group.Extra = append(group.Extra, milliseconds(st.Delay), int(st.Claim.Priority)+1, st.body)
-		case luascripts.OpDiscard:
-			group.Extra = append(group.Extra, st.body)
-		case luascripts.OpGiveBack, luascripts.OpRelease:
-			group.Extra = append(group.Extra, int(st.Claim.Priority)+1)
-		case luascripts.OpPutBack:
-			group.Extra = append(group.Extra, milliseconds(st.Delay), int(st.Claim.Priority)+1)
-		}
+	for i := len(settle) - 1; i >= 0; i-- {
+		t.groupOf[i] = t.groupFor(t.queue(settle[i].Claim.Queue), settle[i].op)
 	}
+	for g := range t.input.Groups {
+		t.fill(g)
+	}
+}
+
+// groupFor returns the position of a group, which is made if it is new.
+func (t *turn) groupFor(queue int, op luascripts.Op) int {
+	groups := t.input.Groups
 	for g := range groups {
-		groups[g].Extra = append(groups[g].Extra, results[g]...)
-		for _, i := range order[g] {
-			st := &t.req.Settle[i]
-			kind, node := st.Claim.names()
-			t.detail.add(kind, node, st.Attempt, st.Code, st.Error)
+		if groups[g].Queue == queue && groups[g].Op == op {
+			return g
 		}
 	}
-	t.input.Groups = groups
+	g := len(groups)
+	t.input.Groups = slices.Grow(groups, 1)[:g+1]
+	group := &t.input.Groups[g]
+	group.Queue, group.Op = queue, op
+	return g
 }
 
-// names returns kind and node, as far as they can be read.
-func (c *Claimed) names() (kind, node string) {
-	if c.Envelope == nil {
-		return "", ""
+// empty drops what a group holds and keeps its memory.
+func empty(g *luascripts.TurnGroup) {
+	clear(g.Members)
+	clear(g.IDs)
+	clear(g.Extra)
+	g.Members, g.IDs, g.Extra = g.Members[:0], g.IDs[:0], g.Extra[:0]
+}
+
+// fill puts the settlements of a group into it.
+func (t *turn) fill(g int) {
+	group := &t.input.Groups[g]
+	for st := range t.settlements(g) {
+		group.Members = append(group.Members, st.Claim.member)
+		group.IDs = append(group.IDs, st.Claim.id())
+		kind, node := st.Claim.names()
+		t.detail.add(kind, node, st.Attempt, st.rest.code, st.rest.text)
 	}
-	return c.Envelope.Kind, c.Envelope.Node
+	if group.Op == luascripts.OpComplete {
+		return
+	}
+	n := 0
+	for st := range t.settlements(g) {
+		group.Extra = t.extra(group.Extra, st, &group.IDs[n])
+		n++
+	}
+	if group.Op != luascripts.OpKeep {
+		return
+	}
+	n = 0
+	for st := range t.settlements(g) { // the results go behind the times
+		group.Extra = append(group.Extra, &group.IDs[n], st.rest.result)
+		n++
+	}
 }
 
+// settlements are those of a group, the last first.
+func (t *turn) settlements(g int) iter.Seq[*Settlement] {
+	return func(yield func(*Settlement) bool) {
+		for i := len(t.groupOf) - 1; i >= 0; i-- {
+			if t.groupOf[i] == g && !yield(&t.req.Settle[i]) {
+				return
+			}
+		}
+	}
+}
+
+// extra appends the arguments that the operation takes for one step.
+func (t *turn) extra(args []any, st *Settlement, id *string) []any {
+	switch st.op {
+	case luascripts.OpKeep:
+		return append(args, t.p.client.clock.nowMS()+milliseconds(st.rest.keep), id)
+	case luascripts.OpRetry, luascripts.OpSnooze:
+		return append(args, milliseconds(st.rest.delay), int(st.Claim.Priority)+1, st.rest.body)
+	case luascripts.OpDiscard:
+		return append(args, st.rest.body)
+	case luascripts.OpGiveBack, luascripts.OpRelease:
+		return append(args, int(st.Claim.Priority)+1)
+	case luascripts.OpPutBack:
+		return append(args, milliseconds(st.rest.delay), int(st.Claim.Priority)+1)
+	}
+	return args
+}
+
+// read makes the reply, which holds nothing of the turn's memory.
 func (t *turn) read(reply []any, sent time.Time) *TurnReply {
 	raw := luascripts.ParseTurn(reply)
 	out := &TurnReply{
@@ -297,38 +386,43 @@ func (t *turn) read(reply []any, sent time.Time) *TurnReply {
 			}
 		}
 	}
-	n := 0
-	for _, claim := range raw.Claims {
-		n += len(claim.IDs)
-	}
-	out.Claimed = make([]Claimed, 0, n)
-	envelopes := make([]Envelope, n)
-	for _, claim := range raw.Claims {
-		for i, id := range claim.IDs {
-			if claim.Bodies[i] == "" {
-				continue // it was deleted before this answer was asked for again
-			}
-			out.Claimed = append(out.Claimed, t.claimed(claim.Queue, claim.Lane, id, raw.Counters[id]))
-			out.Claimed[len(out.Claimed)-1].decode(claim.Bodies[i], &envelopes[len(out.Claimed)-1])
-		}
-	}
+	t.readClaims(&raw, out)
 	if len(t.p.client.onEvent) > 0 {
 		t.tell(out)
 	}
 	return out
 }
 
-func (t *turn) claimed(queue, lane int, id, counters string) Claimed {
-	c := Claimed{
-		Queue: t.input.Queues[queue].Name, Priority: cyclone.Priority(lane), partition: t.p.number,
-		id: id, member: id + ":" + t.input.Token,
+func (t *turn) readClaims(raw *luascripts.TurnReply, out *TurnReply) {
+	n, length := 0, 0
+	for _, claim := range raw.Claims {
+		n += len(claim.IDs)
+		for _, id := range claim.IDs {
+			length += len(id) + len(":") + len(t.input.Token)
+		}
 	}
-	c.Step, _ = parseStepID(id)
-	c.ID = c.Step.Run
-	if counters != "" {
-		c.Counters = parseCounters(counters)
+	out.Claimed = make([]Claimed, 0, n)
+	envelopes := make([]Envelope, n)
+	var members strings.Builder // all in one: they live about as long
+	members.Grow(length)
+	for _, claim := range raw.Claims {
+		for i, id := range claim.IDs {
+			if claim.Bodies[i] == "" {
+				continue // it was deleted before this answer was asked for again
+			}
+			start := members.Len()
+			members.WriteString(id)
+			members.WriteByte(':')
+			members.WriteString(t.input.Token)
+			step, _ := parseStepID(id)
+			out.Claimed = append(out.Claimed, Claimed{
+				ID: step.Run, Step: step, Queue: t.input.Queues[claim.Queue].Name, Priority: cyclone.Priority(claim.Lane),
+				Counters: countersOf(raw.Counters[id]), partition: t.p.number, member: members.String()[start:], digits: len(id),
+			})
+			k := len(out.Claimed) - 1
+			out.Claimed[k].decode(claim.Bodies[i], &envelopes[k])
+		}
 	}
-	return c
 }
 
 // decode reads the claim's body into env.
