@@ -29,7 +29,7 @@ func (k *acker) confirm(a *attempt) bool {
 	k.waiting = append(k.waiting, entry)
 	if !k.busy {
 		k.busy = true
-		go k.send(a.Context)
+		go k.send(w.base)
 	}
 	w.mu.Unlock()
 	return <-entry.ok
@@ -38,7 +38,6 @@ func (k *acker) confirm(a *attempt) bool {
 // send acknowledges batches until none waits.
 func (k *acker) send(ctx context.Context) {
 	w := k.worker
-	ctx = context.WithoutCancel(ctx)
 	for {
 		w.mu.Lock()
 		batch := k.waiting

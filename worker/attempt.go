@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -13,18 +12,13 @@ import (
 // attempt is one claim on its way through this worker, and the handler's
 // [cyclone.Context].
 type attempt struct {
-	context.Context // cancelled with a cause
-	cancel          context.CancelCauseFunc
-
-	worker *Worker
-	part   *partition
+	*arrival
+	*terms // nil until it begins
 	claim  *queue.Claimed
-	kind   *kind     // nil for an unknown one
-	now    time.Time // Redis' time of the claim
-	began  time.Time // local time of the claim
+	kind   *kind // nil for an unknown one
 
-	terms
 	ordinal int
+	life    life
 
 	// Guarded by the worker's mutex.
 	prev, next *attempt
@@ -32,20 +26,25 @@ type attempt struct {
 	started    bool // the handler has been entered
 	done       bool // settled: what comes later is dropped
 	tx         *queue.Completion
-	doomed     time.Time // when its context was cancelled
-	reported   bool      // as stuck
+	reported   bool // as stuck
+}
+
+// arrival is what the claims of one turn have in common.
+type arrival struct {
+	worker *Worker
+	part   *partition
+	now    time.Time // Redis' time of the claim
+	began  time.Time // local time of the claim
 }
 
 var _ cyclone.Context = (*attempt)(nil)
 
-// newAttempt makes an attempt of a claim. The mutex is held.
-func (w *Worker) newAttempt(p *partition, c *queue.Claimed, reply *queue.TurnReply, now time.Time) *attempt {
-	a := &attempt{worker: w, part: p, claim: c, now: reply.Now, began: now, leaseUntil: reply.LeaseUntil}
-	a.Context, a.cancel = context.WithCancelCause(w.base)
+// init makes a the attempt of a claim. The mutex is held.
+func (a *attempt) init(from *arrival, c *queue.Claimed, leaseUntil time.Time) {
+	a.arrival, a.claim, a.leaseUntil = from, c, leaseUntil
 	if c.Envelope != nil {
-		a.kind = w.kinds[c.Envelope.Kind]
+		a.kind = a.worker.kinds[c.Envelope.Kind]
 	}
-	return a
 }
 
 func (a *attempt) Attempt() int         { return a.ordinal }
@@ -88,15 +87,6 @@ func (a *attempt) CompletionTx() cyclone.CompletionTx {
 	return a.tx
 }
 
-// Value answers [wire.ContextKey], so that the attempt is found in every context
-// that is derived from it.
-func (a *attempt) Value(key any) any {
-	if _, ok := key.(wire.ContextKey); ok {
-		return a
-	}
-	return a.Context.Value(key)
-}
-
 // attemptList is a list of attempts in the order of their claims. It is guarded
 // by the worker's mutex.
 type attemptList struct {
@@ -128,14 +118,6 @@ func (l *attemptList) remove(a *attempt) {
 	}
 	a.prev, a.next = nil, nil
 	l.n--
-}
-
-// doom ends the attempt's context. The mutex is held.
-func (a *attempt) doom(cause error) {
-	if a.doomed.IsZero() {
-		a.doomed = time.Now()
-		a.cancel(cause)
-	}
 }
 
 // cancelled is the signal that a step was cancelled while it was ready or running.

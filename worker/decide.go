@@ -21,12 +21,15 @@ const (
 // setTerms fixes the settings that apply to this attempt, and its ordinal. The
 // mutex is held.
 func (a *attempt) setTerms() {
-	a.terms = a.kind.plain
+	a.terms = &a.kind.plain
 	if a.claim.Envelope.Set != 0 {
-		a.terms = a.kind.terms(a.claim.Envelope.Options(), a.worker.cfg.Timeout)
+		own := a.kind.terms(a.claim.Envelope.Options(), a.worker.cfg.Timeout)
+		a.terms = &own
 	}
 	if limit := a.claim.Counters.Limit; limit > 0 {
-		a.rule.MaxAttempts = limit
+		own := *a.terms
+		own.rule.MaxAttempts = limit
+		a.terms = &own
 	}
 	a.ordinal = a.claim.Envelope.Failures + max(a.lost(), 1)
 }
@@ -104,7 +107,7 @@ func (a *attempt) decide(ctx cyclone.Context, out any, err error, stack string) 
 	if err == nil {
 		return a.complete(out)
 	}
-	switch cause := context.Cause(a); cause {
+	switch a.cause() {
 	case cyclone.ErrShutdown, cyclone.ErrCancelled, cyclone.ErrLeaseLost:
 		// Not the handler's failure. When the lease is gone or the step cancelled,
 		// Redis refuses this and tidies up.
@@ -114,7 +117,7 @@ func (a *attempt) decide(ctx cyclone.Context, out any, err error, stack string) 
 	if d.Fault != nil {
 		a.worker.cfg.Logger.Error("cyclone: backoff function failed; the default delays apply", "kind", a.kind.Name, "error", d.Fault)
 	}
-	if d.Code == retry.CodeError && context.Cause(ctx) == errTimeout {
+	if d.Code == retry.CodeError && a.timeout > 0 && context.Cause(ctx) == errTimeout {
 		d.Code = retry.CodeTimeout
 	}
 	if d.Outcome == retry.OutcomeSnooze {

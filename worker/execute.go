@@ -20,7 +20,7 @@ func (a *attempt) run() queue.Settlement {
 		// The lease is gone or the step cancelled: Redis refuses this and tidies up.
 		return queue.GiveBack(a.claim)
 	}
-	if a.Err() != nil {
+	if a.cause() != nil {
 		return queue.GiveBack(a.claim) // cancelled, or lost, before it began
 	}
 	return a.execute()
@@ -64,14 +64,26 @@ func (a *attempt) invoke(ctx cyclone.Context) (out any, stack string, err error)
 		a.settle(s)
 		a.worker.spawn()
 	}()
-	call := func(inner context.Context) error {
+	out, err = a.enter(ctx)
+	returned = true
+	return out, "", err
+}
+
+// enter calls the handler, through the middleware if there is any.
+func (a *attempt) enter(ctx cyclone.Context) (any, error) {
+	if len(a.worker.cfg.Middleware) == 0 {
+		return a.kind.Invoke(ctx, a.decode)
+	}
+	return a.through(a.worker.cfg.Middleware, ctx)
+}
+
+func (a *attempt) through(middleware []Middleware, ctx cyclone.Context) (out any, err error) {
+	err = chain(middleware, ctx, func(inner Ctx) error {
 		var err error
 		out, err = a.kind.Invoke(inner, a.decode)
 		return err
-	}
-	err = chain(a.worker.cfg.Middleware, ctx, call)
-	returned = true
-	return out, "", err
+	})
+	return out, err
 }
 
 func asPanic(v any) error {

@@ -93,7 +93,8 @@ func (a *attempt) stuck(now time.Time) bool {
 	if !a.started {
 		return false
 	}
-	return !a.doomed.IsZero() && now.Sub(a.doomed) > stuckAfter || a.timeout > 0 && now.Sub(a.began) > a.timeout+stuckAfter
+	end := a.life.ending.Load()
+	return end != nil && now.Sub(end.at) > stuckAfter || a.timeout > 0 && now.Sub(a.began) > a.timeout+stuckAfter
 }
 
 // shownAttempts bounds the description of a worker.

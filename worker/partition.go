@@ -12,13 +12,13 @@ type partition struct {
 	worker *Worker
 	number int
 
-	settle []queue.Settlement // to be sent
-	spare  []queue.Settlement // memory for the next ones
-	look   bool               // there may be work
-	woken  bool               // a wake-up was received: it must be used or passed on
-	flight int                // turns under way
-	window int                // first queue of the next turn, when not all fit
-	unseen int                // queues not looked at since work was last suspected
+	settle []queue.Settlement   // to be sent
+	spare  [][]queue.Settlement // memory for the next ones
+	look   bool                 // there may be work
+	woken  bool                 // a wake-up was received: it must be used or passed on
+	flight int                  // turns under way
+	window int                  // first queue of the next turn, when not all fit
+	unseen int                  // queues not looked at since work was last suspected
 	// crowded has the queues whose caps may keep steps waiting here: a turn was
 	// given less room than it had slots, and none has seen the end of the queue since.
 	crowded map[string]bool
@@ -45,21 +45,32 @@ func (p *partition) takeSettlements(n int) []queue.Settlement {
 	taken := p.settle
 	if len(taken) > n {
 		taken = taken[:n:n]
-		p.settle = append(p.spare, p.settle[n:]...)
+		p.settle = append(p.memory(), p.settle[n:]...)
 	} else {
-		p.settle = p.spare
+		p.settle = p.memory()
 	}
-	p.spare = nil
 	return taken
+}
+
+// memory is what settlements may be collected in. The mutex is held.
+func (p *partition) memory() []queue.Settlement {
+	last := len(p.spare) - 1
+	if last < 0 {
+		return nil
+	}
+	free := p.spare[last]
+	p.spare = p.spare[:last]
+	return free
 }
 
 // recycle takes the memory of settlements back that a turn has stored. The mutex
 // is held.
 func (p *partition) recycle(stored []queue.Settlement) {
-	clear(stored)
-	if p.spare == nil {
-		p.spare = stored[:0]
+	if cap(stored) == 0 || cap(stored) > 2*side || len(p.spare) == turners {
+		return
 	}
+	clear(stored)
+	p.spare = append(p.spare, stored[:0])
 }
 
 // lookIn makes the partition worth a turn after d, unless it will be sooner. The

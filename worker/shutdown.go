@@ -90,6 +90,7 @@ func (w *Worker) abandon() int {
 		w.attempts.remove(a)
 		w.finish(a.part, a.claim.Queue, queue.Release(a.claim))
 	}
+	w.unbegun = nil
 	w.turnable.Broadcast()
 	return n
 }

@@ -2,11 +2,11 @@ package worker
 
 import "github.com/cyclone-queue/cyclone/queue"
 
-// spawn sees to it that what is runnable gets going. Goroutines come one by one:
+// spawn sees to it that what has not begun gets going. Goroutines come one by one:
 // each starts the next before it enters a handler, so that as many run as
 // handlers block, and few when handlers are short. The mutex is held.
 func (w *Worker) spawn() {
-	if len(w.runnable) > 0 && !w.spawning {
+	if w.unbegun != nil && !w.spawning {
 		w.spawning = true
 		go w.slot()
 	}
@@ -16,22 +16,20 @@ func (w *Worker) spawn() {
 func (w *Worker) slot() {
 	w.mu.Lock()
 	w.spawning = false
-	for len(w.runnable) > 0 {
+	for w.unbegun != nil {
 		a := w.begin()
 		w.mu.Unlock()
 		s := a.run()
 		w.mu.Lock()
 		a.settle(s)
 	}
-	w.runnable = nil // its memory is of no use to a worker that idles
 	w.mu.Unlock()
 }
 
-// begin takes the next runnable attempt. The mutex is held.
+// begin takes the next attempt. The mutex is held.
 func (w *Worker) begin() *attempt {
-	a := w.runnable[0]
-	w.runnable[0] = nil
-	w.runnable = w.runnable[1:]
+	a := w.unbegun
+	w.unbegun = a.next
 	if a.kind != nil {
 		a.setTerms()
 		a.started = !a.kind.countsLost
@@ -44,7 +42,7 @@ func (w *Worker) begin() *attempt {
 // the claim up. The mutex is held.
 func (a *attempt) settle(s queue.Settlement) {
 	w := a.worker
-	a.cancel(nil)
+	a.end(returned)
 	if a.done {
 		return
 	}

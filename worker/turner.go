@@ -120,7 +120,7 @@ func (w *Worker) prepare(p *partition) *exchange {
 	x.req.Queues = w.rooms(queues, x.slots)
 	x.req.Claim = w.quotas(queues, x.req.Queues, x.slots)
 	for _, room := range x.req.Queues {
-		w.inQueue[room.Queue] += room.N // reserved until the reply
+		w.occupy(room.Queue, room.N) // reserved until the reply
 		if room.N < x.slots {
 			p.crowd(room.Queue)
 		}
@@ -136,7 +136,7 @@ func (w *Worker) prepare(p *partition) *exchange {
 func (w *Worker) unreserve(x *exchange, used int) {
 	w.free += x.slots - used
 	for _, room := range x.req.Queues {
-		w.inQueue[room.Queue] -= room.N
+		w.occupy(room.Queue, -room.N)
 	}
 	x.part.flight--
 }
@@ -170,21 +170,26 @@ func (w *Worker) take(x *exchange, reply *queue.TurnReply) {
 	for i, err := range reply.Lost {
 		refused = append(refused, refusal{x.req.Settle[i].Claim.ID, err})
 	}
+	p := x.part
+	from := &arrival{worker: w, part: p, now: reply.Now, began: now}
+	attempts := make([]attempt, len(reply.Claimed))
 	w.mu.Lock()
 	w.unreserve(x, len(reply.Claimed))
-	p := x.part
 	p.pause, p.until = 0, time.Time{}
 	w.health.answered(now)
 	for i := range reply.Claimed {
 		c := &reply.Claimed[i]
-		w.inQueue[c.Queue]++
+		w.occupy(c.Queue, 1)
 		if _, cancelled := p.cancelled[c.Step]; cancelled || w.stopping || now.After(reply.LeaseUntil) {
 			w.finish(p, c.Queue, queue.GiveBack(c))
 			continue
 		}
-		a := w.newAttempt(p, c, reply, now)
+		a := &attempts[i]
+		a.init(from, c, reply.LeaseUntil)
 		w.attempts.add(a)
-		w.runnable = append(w.runnable, a)
+		if w.unbegun == nil {
+			w.unbegun = a
+		}
 	}
 	if p.flight == 0 {
 		p.cancelled = nil
@@ -255,14 +260,24 @@ const rankStagger = 2 * time.Millisecond
 // finish frees the slot of a claim and queues its settlement. The mutex is held.
 func (w *Worker) finish(p *partition, queueName string, s queue.Settlement) {
 	w.free++
-	w.inQueue[queueName]--
+	w.occupy(queueName, -1)
 	p.settle = append(p.settle, s)
 	w.makeRoom(queueName)
+}
+
+// occupy counts steps that are held of a queue, for its cap. The mutex is held.
+func (w *Worker) occupy(queueName string, n int) {
+	if w.cfg.capped {
+		w.inQueue[queueName] += n
+	}
 }
 
 // makeRoom has the partitions look again where this queue's cap may keep steps
 // waiting, now that there is room. The mutex is held.
 func (w *Worker) makeRoom(queueName string) {
+	if !w.cfg.capped {
+		return
+	}
 	for _, p := range w.parts {
 		if p.crowded[queueName] {
 			p.suspect()

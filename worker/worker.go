@@ -32,15 +32,15 @@ type Worker struct {
 	mu       sync.Mutex
 	turnable *sync.Cond // a turner may have something to do
 	running  bool
-	stopping bool // no more claims
-	ended    bool // no more turns
-	free     int  // slots without an attempt or a claim under way
-	inQueue  map[string]int
+	stopping bool           // no more claims
+	ended    bool           // no more turns
+	free     int            // slots without an attempt or a claim under way
+	inQueue  map[string]int // steps held, while some queue has a cap
 	parts    []*partition
 	nextPart int
 	attempts attemptList
-	runnable []*attempt // claimed, and not begun
-	spawning bool       // a goroutine for them is about to run
+	unbegun  *attempt // the first of attempts that has not begun, as have none after it
+	spawning bool     // a goroutine for them is about to run
 	turns    uint64
 	health   health
 	acks     acker
