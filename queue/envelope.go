@@ -37,6 +37,7 @@ const (
 //	0 version  1 kind  2 codec  3 payload  4 enqueued ms
 //	5 queue  6 node  7 priority  8 failures  9 options  10 meta (k, v, k, v …)
 //	11 digest  12 snoozes  13 lost leases counted  14 history
+//	15 part of a run of many steps  16 parent
 const (
 	slotEnqueued = 4
 	slotQueue    = 5
@@ -49,7 +50,9 @@ const (
 	slotSnoozes  = 12
 	slotLostSeen = 13
 	slotHistory  = 14
-	slotCount    = 15
+	slotPart     = 15
+	slotParent   = 16
+	slotCount    = 17
 )
 
 // Envelope is one stored step: what to run, with what, and what has happened to
@@ -91,10 +94,16 @@ type Envelope struct {
 	// History holds what happened to earlier attempts, oldest first, bounded by
 	// AddRecord.
 	History []Record
+	// Part is the step's place in a run of many steps, nil for a run of one.
+	Part *Part
+	// Parent is the step that waits for the end of the run, nil for none. It stands
+	// with the one step of a run, or with the run of many.
+	Parent *Parent
 }
 
-// knownNames spares an allocation for each kind, node and queue that is read.
-var knownNames pack.Strings
+// knownKinds and knownNames spare an allocation for each kind, node and queue that
+// is read.
+var knownKinds, knownNames pack.Strings
 
 // Append appends the envelope's stored form to dst and returns the longer slice.
 // It allocates nothing when dst has room. A plain job takes about 16 bytes
@@ -137,7 +146,7 @@ func (e *Envelope) Decode(b []byte) error {
 		r.Refuse()
 	}
 	e.Version = int(version)
-	e.Kind = readName(&r)
+	e.Kind = readKind(&r)
 	e.Node = e.Kind
 	e.Codec = uint8(r.IntIn(0, math.MaxUint8))
 	if payload := r.Bytes(); len(payload) > 0 {
@@ -157,6 +166,10 @@ func (e *Envelope) Decode(b []byte) error {
 // its default.
 func (e *Envelope) slots() int {
 	switch {
+	case e.Parent != nil:
+		return slotParent + 1
+	case e.Part != nil:
+		return slotPart + 1
 	case len(e.History) > 0:
 		return slotHistory + 1
 	case e.LostSeen != 0:
@@ -214,8 +227,12 @@ func (e *Envelope) appendSlot(dst []byte, slot int) []byte {
 		return pack.AppendInt(dst, int64(e.Snoozes))
 	case slotLostSeen:
 		return pack.AppendInt(dst, int64(e.LostSeen))
-	default: // slotHistory
+	case slotHistory:
 		return appendHistory(dst, e.History)
+	case slotPart:
+		return appendPart(dst, e.Part)
+	default: // slotParent
+		return appendParent(dst, e.Parent)
 	}
 }
 
@@ -247,6 +264,10 @@ func (e *Envelope) readSlot(r *pack.Reader, slot int) {
 		e.LostSeen = int(r.IntIn(0, math.MaxInt32))
 	case slotHistory:
 		e.History = readHistory(r)
+	case slotPart:
+		e.Part = readPart(r)
+	case slotParent:
+		e.Parent = readParent(r)
 	}
 }
 
@@ -303,7 +324,22 @@ func readMeta(r *pack.Reader) (meta []wire.KV) {
 	return meta
 }
 
-// readName reads a kind, node or queue. Names become parts of keys and of
+// readKind reads a kind, which can be one of those that users cannot take.
+func readKind(r *pack.Reader) string {
+	b := r.TextBytes()
+	if r.Err() != nil {
+		return ""
+	}
+	name, ok := knownKinds.Get(b, validKind)
+	if !ok {
+		r.Refuse()
+	}
+	return name
+}
+
+func validKind(s string) bool { return wire.ValidName(s) || s == wire.KindWait || s == wire.KindSleep }
+
+// readName reads a node or queue. Names become parts of keys and of
 // members, so one outside the grammar is refused here already.
 func readName(r *pack.Reader) string {
 	b := r.TextBytes()

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/pack"
 	"github.com/cyclone-queue/cyclone/internal/wire"
 )
@@ -38,6 +39,12 @@ func fullEnvelope() *Envelope {
 		{At: 1_796_042_233_862, Type: RecordFailed, Attempt: 1, Error: "no such host", Code: "error", Stack: "main.go:1", Worker: "w1", DelayMs: 5000},
 		{At: 1_796_042_233_999, Type: RecordSnoozed},
 	}
+	e.Part = &Part{
+		Index:    7,
+		Children: []Child{{Index: 8, Queue: wire.DefaultQueue, Priority: wire.Low, Single: true}, {Index: 300, Queue: "mail", DelayMs: 5000}, {Index: 1, Queue: "mail", StartMs: 5000}},
+		Mode:     wire.FromJoin, Refs: []wire.InputRef{{Node: 1, Path: []string{"Customer", "Name"}}, {Node: 6}},
+	}
+	e.Parent = &Parent{Step: "12.3", Signal: "child.1"}
 	return e
 }
 
@@ -49,7 +56,7 @@ func anyEnvelope(t *rapid.T) *Envelope {
 	count := rapid.IntRange(0, 1<<31-1)
 	e := &Envelope{
 		Version:    envelopeVersion,
-		Kind:       anyName.Draw(t, "kind"),
+		Kind:       rapid.OneOf(anyName, anyName, rapid.Just(wire.KindWait), rapid.Just(wire.KindSleep)).Draw(t, "kind"),
 		Queue:      rapid.OneOf(rapid.Just(wire.DefaultQueue), anyName).Draw(t, "queue"),
 		Priority:   wire.Priority(rapid.IntRange(0, 2).Draw(t, "priority")),
 		Codec:      rapid.Byte().Draw(t, "codec"),
@@ -81,7 +88,34 @@ func anyEnvelope(t *rapid.T) *Envelope {
 			Worker: rapid.String().Draw(t, "worker"), DelayMs: ms.Draw(t, "delay"),
 		})
 	}
+	if rapid.Bool().Draw(t, "part of a run") {
+		e.Part = anyPart(t)
+	}
+	if rapid.Bool().Draw(t, "child") {
+		id := StepID{Run: cyclone.RunID(rapid.Int64Min(1).Draw(t, "parent")), Node: rapid.IntRange(0, maxNodeIndex).Draw(t, "parent node")}
+		e.Parent = &Parent{Step: id.String(), Signal: rapid.String().Draw(t, "signal")}
+	}
 	return e
+}
+
+func anyPart(t *rapid.T) *Part {
+	node := rapid.IntRange(0, maxNodeIndex-1)
+	p := &Part{Index: node.Draw(t, "index"), Wide: rapid.Bool().Draw(t, "wide"), Mode: wire.InputMode(rapid.IntRange(0, 3).Draw(t, "mode"))}
+	for range rapid.IntRange(0, 3).Draw(t, "children") {
+		p.Children = append(p.Children, Child{
+			Index: node.Draw(t, "child"), Queue: rapid.OneOf(rapid.Just(wire.DefaultQueue), anyName).Draw(t, "child's queue"),
+			Priority: wire.Priority(rapid.IntRange(0, 2).Draw(t, "lane")), DelayMs: rapid.Int64Range(0, maxStoredInt).Draw(t, "delay"),
+			Single: rapid.Bool().Draw(t, "single"),
+		})
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "refs") {
+		ref := wire.InputRef{Node: node.Draw(t, "ref")}
+		for _, name := range rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "path") {
+			ref.Path = append(ref.Path, name)
+		}
+		p.Refs = append(p.Refs, ref)
+	}
+	return p
 }
 
 func TestEnvelopeComesBackAsItWas(t *testing.T) {
