@@ -62,9 +62,7 @@ func EnqueueMany(ctx context.Context, e Enqueuer, requests ...Request) ([]*Run, 
 	}
 	runs := make([]*Run, len(receipts))
 	for i, receipt := range receipts {
-		if h, ok := receipt.handle(e); ok {
-			runs[i] = &Run{h}
-		}
+		runs[i] = receipt.Run(e)
 	}
 	return runs, err
 }
@@ -116,6 +114,17 @@ func only(err error) error {
 		return batch.Errors[0]
 	}
 	return err
+}
+
+// Run returns the handle of the run, for Wait, or nil when nothing is stored. e is
+// the Enqueuer that gave the receipt. RunOf[Out](*run) is the same run as one
+// that has an output.
+func (r Receipt) Run(e Enqueuer) *Run {
+	h, ok := r.handle(e)
+	if !ok {
+		return nil
+	}
+	return &Run{h}
 }
 
 // handle returns the run of a receipt that has one.

@@ -64,6 +64,11 @@ func (o forRun[S]) ApplyDefinition(d *wire.Definition) { o.s.set(&d.Options) }
 func (o forRun[S]) ApplyEnqueue(e *wire.Options)       { o.s.set(e) }
 func (o forRun[S]) ApplyRun(r *wire.Options)           { o.s.set(r) }
 
+// everywhere makes a setting an [Option] and a [RunOption].
+type everywhere[S setting] struct{ anywhere[S] }
+
+func (o everywhere[S]) ApplyRun(r *wire.Options) { o.s.set(r) }
+
 // onEnqueue makes a setting an option of an enqueue only.
 type onEnqueue[S setting] struct{ s S }
 

@@ -101,8 +101,16 @@ func (d timeout) set(o *wire.Options) {
 
 // WithRetention sets how long a completed step and its output are kept; 0 keeps
 // nothing. The default is 0 for an action and one hour for a step or a task.
-// Waiting for a run that is no longer kept gives [ErrNotFound].
-func WithRetention(d time.Duration) Option { return anywhere[retention]{retention(d)} }
+// Waiting for a run that is no longer kept gives [ErrNotFound]. It is the one option
+// that is valid everywhere: for a whole workflow run it sets how long the run is kept
+// after its end, with the outputs of all its nodes. Without it that is an hour, or as
+// long as the most demanding of its nodes asks for.
+func WithRetention(d time.Duration) interface {
+	Option
+	RunOption
+} {
+	return everywhere[retention]{anywhere[retention]{retention(d)}}
+}
 
 type retention time.Duration
 

@@ -40,7 +40,7 @@ var layers = []layer{
 	{path: "luascripts", modules: []string{goRedis}},
 	{
 		path:    "queue",
-		own:     []string{root, "retry", "luascripts", "internal/wire", "internal/pack", "internal/record"},
+		own:     []string{root, "retry", "luascripts", "internal/wire", "internal/pack", "internal/record", "internal/dag"},
 		modules: []string{goRedis, msgpack},
 	},
 	{path: "worker", own: []string{root, "retry", "queue", "internal/wire"}},
