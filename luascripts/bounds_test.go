@@ -18,7 +18,7 @@ const scriptIDs = 500
 // reaps and promotes beside them, and the items of an enqueue.
 const (
 	turnBudget  = 300
-	sideBudget  = 200
+	sideBudget  = 200 // for expired leases, and for each of the four indexes of what waits for a time
 	batchItems  = 250
 	extendBatch = 400
 )
@@ -48,17 +48,18 @@ func TestBoundsOfATurn(t *testing.T) {
 				l.bulk("scheduled:q", ids(2001, 60), l.now, 1)
 				l.bulk("retrying:q", ids(3001, 60), l.now, 0)
 				l.bulk("snoozed:q", ids(4001, 60), l.now, 2)
+				l.bulk("waiting:q", ids(5001, 60), l.now, 1)
 				l.watch()
 				l.put(l.rdb.HSet(ctx, l.key("history"), "1", "x"))
 				l.put(l.rdb.HSet(ctx, l.key("uniqof"), "1", "uD"))
 				in := settling(l.turnInput(), s.op, held...)
-				in.MaxReap, in.MaxPromote = sideBudget/4, sideBudget/4
+				in.MaxReap, in.MaxPromote = sideBudget/5, sideBudget/5
 				in.WaitMS = 3000
 				reply := l.turn(wanting(in, half))
 				l.equal(len(members(reply, "")), half)
 				l.equal(reply.More, true)
 				touched := len(held) + half + 60 - count(l, "leased:q", ":old")
-				for _, index := range []string{"scheduled:q", "retrying:q", "snoozed:q"} {
+				for _, index := range []string{"scheduled:q", "retrying:q", "snoozed:q", "waiting:q"} {
 					touched += 60 - count(l, index, "@0")
 				}
 				l.equal(touched, scriptIDs)

@@ -1,5 +1,6 @@
 -- delete: removes steps of one queue with all that is kept of them. A running one is told through its worker.
--- KEYS: steps sess ghosts tries uniq uniqof results history stats subs scheduled retrying snoozed completed discarded cancelled
+-- The run of a step run.node goes on the sweep: one of its nodes is gone without having ended.
+-- KEYS: steps sess ghosts tries uniq uniqof results history stats subs sweep scheduled retrying snoozed waiting completed discarded cancelled
 -- ARGV: lane, seq = session; events = channel; cancels = channel; queue; detail = event details; then ids
 -- RETURNS: {0, now ms, {state before, per id}} or {status < 0} as enqueue
 --@include clock
@@ -7,9 +8,10 @@
 --@include unique
 --@include stats
 --@include where
+--@include orphans
 local steps, sess, ghosts, tries, uniq, uniqof = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local results, history, stats, subs = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local indexes = {KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]}
+local results, history, stats, subs, sweep = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local indexes = {KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]}
 local lane, seq, events, cancels, queue, detail = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 
 -- Guard.
@@ -51,6 +53,7 @@ if #gone > 0 then
   for _, side in ipairs({tries, results, history}) do
     redis.call('HDEL', side, unpack(gone))
   end
+  orphans(sweep, gone, now)
   count(stats, now, 'deleted', #gone)
   if redis.call('EXISTS', subs) == 1 then
     redis.call('PUBLISH', events, score(now) .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)

@@ -75,7 +75,7 @@ func element(name string, z redis.Z) string {
 	}
 	score := int64(z.Score)
 	switch index, _, _ := strings.Cut(name, ":"); index {
-	case "scheduled", "retrying", "snoozed":
+	case "scheduled", "retrying", "snoozed", "waiting":
 		return fmt.Sprintf("%s@%d%c", member, score/16-start, "hdl???????????????"[score%16])
 	case "leased":
 		started := ""

@@ -103,7 +103,7 @@ var (
 )
 
 // stateIndexes are the names that lib/where.lua gives a table of indexes.
-var stateIndexes = []string{"scheduled", "retrying", "snoozed", "completed", "discarded", "cancelled"}
+var stateIndexes = []string{"scheduled", "retrying", "snoozed", "waiting", "completed", "discarded", "cancelled"}
 
 // boundKeys returns the names under which a script binds its fixed keys, by
 // position. A table's elements are named as lib/where.lua names them.

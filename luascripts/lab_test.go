@@ -103,7 +103,7 @@ func (l *lab) key(name string) string { return l.base + name }
 
 // perQueue are the key names that carry a queue.
 var perQueue = map[string]bool{
-	"scheduled": true, "retrying": true, "snoozed": true, "leased": true, "completed": true, "discarded": true,
+	"scheduled": true, "retrying": true, "snoozed": true, "waiting": true, "leased": true, "completed": true, "discarded": true,
 	"cancelled": true, "waiters": true, "ready": true,
 }
 

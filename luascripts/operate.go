@@ -13,14 +13,14 @@ var (
 
 // CancelKeys are the keys of Cancel.
 type CancelKeys struct {
-	Steps, Sess, Ghosts, Uniq, UniqOf, Stats, Subs                string
-	Scheduled, Retrying, Snoozed, Completed, Discarded, Cancelled string
+	Steps, Sess, Ghosts, Uniq, UniqOf, Stats, Subs                         string
+	Scheduled, Retrying, Snoozed, Waiting, Completed, Discarded, Cancelled string
 }
 
 // CancelCall fills c.
 func CancelCall(c *Call, k *CancelKeys, s Session, ch Channels, queue string, detail []byte, ids []string) {
 	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Uniq, k.UniqOf, k.Stats, k.Subs,
-		k.Scheduled, k.Retrying, k.Snoozed, k.Completed, k.Discarded, k.Cancelled)
+		k.Scheduled, k.Retrying, k.Snoozed, k.Waiting, k.Completed, k.Discarded, k.Cancelled)
 	c.arg(s.Lane, s.Seq, ch.Events, ch.Cancels, queue, detail)
 	for _, id := range ids {
 		c.arg(id)
@@ -29,14 +29,14 @@ func CancelCall(c *Call, k *CancelKeys, s Session, ch Channels, queue string, de
 
 // DeleteKeys are the keys of Delete.
 type DeleteKeys struct {
-	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, Results, History, Stats, Subs string
-	Scheduled, Retrying, Snoozed, Completed, Discarded, Cancelled           string
+	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, Results, History, Stats, Subs, Sweep string
+	Scheduled, Retrying, Snoozed, Waiting, Completed, Discarded, Cancelled         string
 }
 
 // DeleteCall fills c.
 func DeleteCall(c *Call, k *DeleteKeys, s Session, ch Channels, queue string, detail []byte, ids []string) {
-	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Tries, k.Uniq, k.UniqOf, k.Results, k.History, k.Stats, k.Subs,
-		k.Scheduled, k.Retrying, k.Snoozed, k.Completed, k.Discarded, k.Cancelled)
+	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Tries, k.Uniq, k.UniqOf, k.Results, k.History, k.Stats, k.Subs, k.Sweep,
+		k.Scheduled, k.Retrying, k.Snoozed, k.Waiting, k.Completed, k.Discarded, k.Cancelled)
 	c.arg(s.Lane, s.Seq, ch.Events, ch.Cancels, queue, detail)
 	for _, id := range ids {
 		c.arg(id)
@@ -86,12 +86,12 @@ func RescheduleReply(reply []any) string { return text(reply, 2) }
 
 // PurgeKeys are the keys of Purge; Index is the one to empty.
 type PurgeKeys struct {
-	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, Results, History, Stats, Subs, Index string
+	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, Results, History, Stats, Subs, Sweep, Index string
 }
 
 // PurgeCall fills c.
 func PurgeCall(c *Call, k *PurgeKeys, s Session, ch Channels, queue string, list bool, limit int) {
-	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Tries, k.Uniq, k.UniqOf, k.Results, k.History, k.Stats, k.Subs, k.Index)
+	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Tries, k.Uniq, k.UniqOf, k.Results, k.History, k.Stats, k.Subs, k.Sweep, k.Index)
 	kind := "zset"
 	if list {
 		kind = "list"
@@ -118,14 +118,14 @@ func PauseReply(reply []any) bool { return integer(reply, 2) == 1 }
 
 // StateKeys are the keys of State.
 type StateKeys struct {
-	Steps, Ghosts, Tries, Results, History                        string
-	Scheduled, Retrying, Snoozed, Completed, Discarded, Cancelled string
+	Steps, Ghosts, Tries, Results, History                                 string
+	Scheduled, Retrying, Snoozed, Waiting, Completed, Discarded, Cancelled string
 }
 
 // StateCall fills c.
 func StateCall(c *Call, k *StateKeys, id string) {
 	c.Keys = append(c.Keys, k.Steps, k.Ghosts, k.Tries, k.Results, k.History,
-		k.Scheduled, k.Retrying, k.Snoozed, k.Completed, k.Discarded, k.Cancelled)
+		k.Scheduled, k.Retrying, k.Snoozed, k.Waiting, k.Completed, k.Discarded, k.Cancelled)
 	c.arg(id)
 }
 

@@ -68,7 +68,7 @@ func TestStaticKeysAreDeclared(t *testing.T) {
 }
 
 // writers are the shared functions that write.
-var writers = []string{"answer", "count", "finish_run", "free_unique", "note", "wake", "write_tries"}
+var writers = []string{"answer", "count", "finish_run", "free_unique", "note", "orphans", "wake", "write_tries"}
 
 const writeMark = "-- Write"
 

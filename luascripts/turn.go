@@ -10,15 +10,16 @@ var Turn = load("turn")
 
 // TurnKeys are the fixed keys of Turn.
 type TurnKeys struct {
-	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, Results, History, Stats, Subs, Paused string
+	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, Results, History, Stats, Subs, Paused, Sweep string
 }
 
 // TurnQueue is one queue that a turn settles in or claims from.
 type TurnQueue struct {
-	Room                                                                           int // steps to claim at the most; 0: do not stand in line for it
-	Name                                                                           string
-	Leased, Scheduled, Retrying, Snoozed, Completed, Discarded, Cancelled, Waiters string
-	Ready                                                                          [3]string
+	Room                                          int // steps to claim at the most; 0: do not stand in line for it
+	Name                                          string
+	Leased, Scheduled, Retrying, Snoozed, Waiting string
+	Completed, Discarded, Cancelled, Waiters      string
+	Ready                                         [3]string
 }
 
 // Op is what a settlement does with a step.
@@ -73,10 +74,10 @@ func TurnCall(c *Call, k *TurnKeys, in *TurnInput) {
 		size += 3 + 3*len(in.Groups[g].IDs) + len(in.Groups[g].Extra)
 	}
 	c.Args = slices.Grow(c.Args, size)
-	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Tries, k.Uniq, k.UniqOf, k.Results, k.History, k.Stats, k.Subs, k.Paused)
+	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Tries, k.Uniq, k.UniqOf, k.Results, k.History, k.Stats, k.Subs, k.Paused, k.Sweep)
 	for i := range in.Queues {
 		q := &in.Queues[i]
-		c.Keys = append(c.Keys, q.Leased, q.Scheduled, q.Retrying, q.Snoozed, q.Completed, q.Discarded, q.Cancelled,
+		c.Keys = append(c.Keys, q.Leased, q.Scheduled, q.Retrying, q.Snoozed, q.Waiting, q.Completed, q.Discarded, q.Cancelled,
 			q.Waiters, q.Ready[0], q.Ready[1], q.Ready[2])
 	}
 	c.arg(in.Session.Lane, in.Session.Seq, in.Worker, in.Token, in.LeaseMS, in.WaitMS, in.Wanted,
@@ -124,10 +125,11 @@ type TurnReply struct {
 	Lost     map[string]string // id:token → reason
 	Claims   []Claimed
 	Counters map[string]string // id → tries
-	NextMS   int64             // until the next due step or expiring lease, -1 for none
+	NextMS   int64             // until the next due step, expiring lease or work of the sweep, -1 for none
 	Rank     int               // waiters that registered before
 	More     bool              // there may be more to claim at once
 	Watched  bool              // somebody subscribes to events
+	Sweep    bool              // the sweep has work that is due
 }
 
 // ParseTurn reads a reply.
@@ -135,6 +137,7 @@ func ParseTurn(reply []any) TurnReply {
 	out := TurnReply{
 		NowMS: Now(reply), Lost: pairs(list(reply, 2)), Counters: pairs(list(reply, 4)),
 		NextMS: integer(reply, 5), Rank: int(integer(reply, 6)), More: integer(reply, 7) == 1, Watched: integer(reply, 8) == 1,
+		Sweep: integer(reply, 9) == 1,
 	}
 	for _, raw := range list(reply, 3) {
 		claim, _ := raw.([]any)

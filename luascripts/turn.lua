@@ -1,7 +1,7 @@
 -- turn: settles finished attempts, takes back expired leases, promotes due steps and claims ready ones:
 -- a worker's whole loop turn for one partition in one round trip.
--- KEYS: steps sess ghosts tries uniq uniqof results history stats subs paused
--- KEYS per queue: leased scheduled retrying snoozed completed discarded cancelled waiters ready_h ready_d ready_l
+-- KEYS: steps sess ghosts tries uniq uniqof results history stats subs paused sweep
+-- KEYS per queue: leased scheduled retrying snoozed waiting completed discarded cancelled waiters ready_h ready_d ready_l
 -- ARGV: lane, seq = session; worker = worker id; token = of this claim; lease_ms; wait_ms = life of a new
 --   registration among the waiters (0: do not register); wanted = steps to claim in all;
 --   max_reap, max_promote = ids per queue; wake = channel prefix; events = channel; partition; detail = event details;
@@ -16,7 +16,8 @@
 --     i release interrupted     n x (lane index)
 --     w put back later          n x (delay ms, lane index)
 -- RETURNS: {0, now ms, lost {member, reason 'lost' or 'cancelled', ...}, claims {{queue index, lane index, 'id id ...', bodies}, ...},
---   tries {id, counters, ...}, ms until the next due step or expiring lease or -1, waiters before this one, more 0/1, watched 0/1}
+--   tries {id, counters, ...}, ms until the next due step, expiring lease or work of the sweep or -1, waiters before this one,
+--   more 0/1, watched 0/1, the sweep has work 0/1}
 --   or {status < 0}: -1 no session, -2 stale, -3 gap
 --@include clock
 --@include session
@@ -24,11 +25,11 @@
 --@include unique
 --@include tries
 --@include stats
-local FIXED, PER_QUEUE = 11, 11
-local LEASED, SCHEDULED, RETRYING, SNOOZED, COMPLETED, DISCARDED, CANCELLED = 1, 2, 3, 4, 5, 6, 7
-local WAITERS, READY = 8, 8
+local FIXED, PER_QUEUE = 12, 12
+local LEASED, SCHEDULED, RETRYING, SNOOZED, WAITING, COMPLETED, DISCARDED, CANCELLED = 1, 2, 3, 4, 5, 6, 7, 8
+local WAITERS, READY = 9, 9
 local steps, sess, ghosts, tries, uniq, uniqof = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local results, history, stats, subs, paused = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local results, history, stats, subs, paused, sweep = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local lane, seq, worker, token = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local lease_ms, wait_ms = tonumber(ARGV[5]), tonumber(ARGV[6])
 local wanted, max_reap, max_promote = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
@@ -77,7 +78,7 @@ if state == REPLAY then
       end
     end
   end
-  return {0, now, lost, claims, counters, 0, 0, 1, redis.call('EXISTS', subs)}
+  return {0, now, lost, claims, counters, 0, 0, 1, redis.call('EXISTS', subs), 0}
 end
 if state ~= APPLY then
   return {state}
@@ -89,14 +90,16 @@ redis.call('ZREM', key(1, WAITERS), worker)
 for q = 2, nq do
   redis.call('ZREM', key(q, WAITERS), worker)
 end
-local has_ghosts, has_tries, has_unique, has_history, watched, some_paused = false, false, false, false, false, false
-if redis.call('EXISTS', ghosts, tries, uniqof, history, subs, paused) > 0 then
+local has_ghosts, has_tries, has_unique, has_history = false, false, false, false
+local watched, some_paused, has_sweep = false, false, false
+if redis.call('EXISTS', ghosts, tries, uniqof, history, subs, paused, sweep) > 0 then
   has_ghosts = redis.call('EXISTS', ghosts) == 1
   has_tries = redis.call('EXISTS', tries) == 1
   has_unique = redis.call('EXISTS', uniqof) == 1
   has_history = redis.call('EXISTS', history) == 1
   watched = redis.call('EXISTS', subs) == 1
   some_paused = redis.call('EXISTS', paused) == 1
+  has_sweep = redis.call('EXISTS', sweep) == 1
 end
 local lines, index = {}, 0
 
@@ -218,6 +221,7 @@ function apply.w(q, i, id, extra)
   local base = extra + 2 * (i - 1)
   local due = math.min(now + tonumber(ARGV[base]), START_LIMIT)
   redis.call('ZADD', key(q, SCHEDULED), score(due * 16 + tonumber(ARGV[base + 1]) - 1), id)
+  delayed[q] = true
   return score(due)
 end
 
@@ -313,6 +317,7 @@ local function reap(q)
       else
         due = now + 1000 * 2 ^ math.min(losses, 12)
         redis.call('ZADD', key(q, RETRYING), score(due * 16 + leased_lane(member_score) - 1), id)
+        delayed[q] = true
       end
       if watched then
         event('lost', q, id, '-', score(due) .. ' ' .. held_by)
@@ -372,10 +377,19 @@ end
 local soonest = math.huge
 for q = 1, nq do
   soonest = math.min(soonest, serve(q, LEASED, reap))
-  if redis.call('EXISTS', key(q, SCHEDULED), key(q, RETRYING), key(q, SNOOZED)) > 0 then
-    for offset = SCHEDULED, SNOOZED do
+  if redis.call('EXISTS', key(q, SCHEDULED), key(q, RETRYING), key(q, SNOOZED), key(q, WAITING)) > 0 then
+    for offset = SCHEDULED, WAITING do
       soonest = math.min(soonest, serve(q, offset, promote))
     end
+  end
+end
+local sweep_due = 0
+local first_work = has_sweep and redis.call('ZRANGE', sweep, 0, 0, 'WITHSCORES')[2]
+if first_work then
+  if tonumber(first_work) <= now then
+    sweep_due = 1
+  else
+    soonest = math.min(soonest, tonumber(first_work))
   end
 end
 
@@ -492,4 +506,4 @@ if #lines > 0 then
   redis.call('PUBLISH', events, score(now) .. ' ' .. worker .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
 end
 answer(sess, lane, seq, table.concat(lost, ' ') .. '|' .. table.concat(stored))
-return {0, now, lost, claims, counters, next_due, rank, more, watched and 1 or 0}
+return {0, now, lost, claims, counters, next_due, rank, more, watched and 1 or 0, sweep_due}

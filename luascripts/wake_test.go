@@ -262,15 +262,39 @@ func TestWakeOverTheDead(t *testing.T) {
 func TestWakeForWhatIsDelayed(t *testing.T) {
 	t.Parallel()
 	each(t, func(l *lab) {
-		l.ready("5", "6")
-		held := l.claim(2)
+		for i, op := range []luascripts.Op{luascripts.OpRetry, luascripts.OpSnooze, luascripts.OpPutBack} {
+			l.ready(ids(10*i+1, 2)...)
+			held := l.claim(2)
+			for room, want := range [][]string{{"wake.a 0"}, nothing} {
+				l.stand("a", 7000)
+				in := settling(l.turnInput(), op, held[room])
+				in.Queues[0].Room = room
+				l.said()
+				l.turn(in)
+				l.equal(l.said(), want)
+			}
+		}
+	})
+}
+
+// TestWakeForWhatIsLostAgain: the same for a step that comes back later, since its
+// lease was lost for the second time.
+func TestWakeForWhatIsLostAgain(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.ready("1", "2")
+		l.claim(2)
 		for room, want := range [][]string{{"wake.a 0"}, nothing} {
+			id := strconv.Itoa(room + 1)
+			l.put(l.rdb.HSet(ctx, l.key("tries"), id, "1 0 0 0 0"))
+			l.expire(id)
 			l.stand("a", 7000)
-			in := settling(l.turnInput(), luascripts.OpRetry, held[room])
+			in := l.turnInput()
 			in.Queues[0].Room = room
 			l.said()
 			l.turn(in)
 			l.equal(l.said(), want)
+			l.equal(count(l, "retrying:q", id+"@"), 1)
 		}
 	})
 }

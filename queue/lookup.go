@@ -160,7 +160,7 @@ func (s *stored) read(ctx context.Context) (found bool, err error) {
 	var call luascripts.Call
 	luascripts.StateCall(&call, &luascripts.StateKeys{
 		Steps: k.steps(), Ghosts: k.ghosts(), Tries: k.tries(), Results: k.results(), History: k.history(),
-		Scheduled: q.scheduled, Retrying: q.retrying, Snoozed: q.snoozed,
+		Scheduled: q.scheduled, Retrying: q.retrying, Snoozed: q.snoozed, Waiting: q.waiting,
 		Completed: q.completed, Discarded: q.discarded, Cancelled: q.cancelled,
 	}, s.text)
 	reply, err := luascripts.State.Run(ctx, s.part.client.rdb, call.Keys, call.Args)

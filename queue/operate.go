@@ -59,7 +59,7 @@ func (c *Client) cancel(ctx context.Context, steps []*stored) ([]error, error) {
 	reply, err := p.operate(ctx, luascripts.Cancel, func(call *luascripts.Call) {
 		luascripts.CancelCall(call, &luascripts.CancelKeys{
 			Steps: k.steps(), Sess: k.sess(), Ghosts: k.ghosts(), Uniq: k.uniq(), UniqOf: k.uniqof(), Stats: k.stats(), Subs: k.subs(),
-			Scheduled: q.scheduled, Retrying: q.retrying, Snoozed: q.snoozed,
+			Scheduled: q.scheduled, Retrying: q.retrying, Snoozed: q.snoozed, Waiting: q.waiting,
 			Completed: q.completed, Discarded: q.discarded, Cancelled: q.cancelled,
 		}, luascripts.Session{}, p.channels(), queue, detailOf(steps), idsOf(steps))
 	})
@@ -87,8 +87,8 @@ func (c *Client) delete(ctx context.Context, steps []*stored) ([]error, error) {
 	reply, err := p.operate(ctx, luascripts.Delete, func(call *luascripts.Call) {
 		luascripts.DeleteCall(call, &luascripts.DeleteKeys{
 			Steps: k.steps(), Sess: k.sess(), Ghosts: k.ghosts(), Tries: k.tries(), Uniq: k.uniq(), UniqOf: k.uniqof(),
-			Results: k.results(), History: k.history(), Stats: k.stats(), Subs: k.subs(),
-			Scheduled: q.scheduled, Retrying: q.retrying, Snoozed: q.snoozed,
+			Results: k.results(), History: k.history(), Stats: k.stats(), Subs: k.subs(), Sweep: k.sweep(),
+			Scheduled: q.scheduled, Retrying: q.retrying, Snoozed: q.snoozed, Waiting: q.waiting,
 			Completed: q.completed, Discarded: q.discarded, Cancelled: q.cancelled,
 		}, luascripts.Session{}, p.channels(), queue, detailOf(steps), idsOf(steps))
 	})

@@ -41,7 +41,7 @@ func (p *partition) purge(ctx context.Context, queue, index string, list bool, d
 		reply, err := p.operate(ctx, luascripts.Purge, func(call *luascripts.Call) {
 			luascripts.PurgeCall(call, &luascripts.PurgeKeys{
 				Steps: k.steps(), Sess: k.sess(), Ghosts: k.ghosts(), Tries: k.tries(), Uniq: k.uniq(), UniqOf: k.uniqof(),
-				Results: k.results(), History: k.history(), Stats: k.stats(), Subs: k.subs(), Index: index,
+				Results: k.results(), History: k.history(), Stats: k.stats(), Subs: k.subs(), Sweep: k.sweep(), Index: index,
 			}, luascripts.Session{}, p.channels(), queue, list, operateBatch)
 		})
 		if err != nil {

@@ -132,6 +132,8 @@ type TurnReply struct {
 	Rank int
 	// More tells that there may be more to claim at once.
 	More bool
+	// Sweep tells that work on runs of many steps is due.
+	Sweep bool
 	// Now is Redis' time.
 	Now time.Time
 }
@@ -252,13 +254,13 @@ func (t *turn) build(p *partition, worker string, req *TurnRequest) {
 		in.Claims = append(in.Claims, luascripts.TurnClaim{Queue: t.queue(quota.Queue), Lane: int(quota.Priority), Count: quota.N})
 	}
 	t.group()
-	in.MaxReap = max(sideBudget/4/len(in.Queues), 1)
-	in.MaxPromote = max(sideBudget/4/len(in.Queues), 1)
+	in.MaxReap = max(sideBudget/5/len(in.Queues), 1)
+	in.MaxPromote = max(sideBudget/5/len(in.Queues), 1)
 	in.Detail = t.detail.bytes()
 	k := p.keys
 	luascripts.TurnCall(&t.call, &luascripts.TurnKeys{
 		Steps: k.steps(), Sess: k.sess(), Ghosts: k.ghosts(), Tries: k.tries(), Uniq: k.uniq(), UniqOf: k.uniqof(),
-		Results: k.results(), History: k.history(), Stats: k.stats(), Subs: k.subs(), Paused: k.paused(),
+		Results: k.results(), History: k.history(), Stats: k.stats(), Subs: k.subs(), Paused: k.paused(), Sweep: k.sweep(),
 	}, in)
 }
 
@@ -272,7 +274,7 @@ func (t *turn) queue(name string) int {
 	}
 	k := t.p.keys.queue(name)
 	t.input.Queues = append(t.input.Queues, luascripts.TurnQueue{
-		Name: name, Leased: k.leased, Scheduled: k.scheduled, Retrying: k.retrying, Snoozed: k.snoozed,
+		Name: name, Leased: k.leased, Scheduled: k.scheduled, Retrying: k.retrying, Snoozed: k.snoozed, Waiting: k.waiting,
 		Completed: k.completed, Discarded: k.discarded, Cancelled: k.cancelled, Waiters: k.waiters, Ready: k.ready,
 	})
 	return len(t.input.Queues) - 1
@@ -375,7 +377,7 @@ func (t *turn) extra(args []any, st *Settlement, id *string) []any {
 func (t *turn) read(reply []any, sent time.Time) *TurnReply {
 	raw := luascripts.ParseTurn(reply)
 	out := &TurnReply{
-		LeaseUntil: sent.Add(t.req.Lease), Rank: raw.Rank, More: raw.More,
+		LeaseUntil: sent.Add(t.req.Lease), Rank: raw.Rank, More: raw.More, Sweep: raw.Sweep,
 		Next: time.Duration(raw.NextMS) * time.Millisecond, Now: timeOf(raw.NowMS),
 	}
 	if len(raw.Lost) > 0 {

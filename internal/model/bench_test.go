@@ -124,7 +124,7 @@ func (b *bench) check(*rapid.T) {
 var channels = luascripts.Channels{Wake: "wake:", Events: "event", Cancels: "cancel"}
 
 // perQueue are the key names that carry a queue.
-var perQueue = []string{"scheduled", "retrying", "snoozed", "leased", "completed", "discarded", "cancelled", "waiters", "ready"}
+var perQueue = []string{"scheduled", "retrying", "snoozed", "waiting", "leased", "completed", "discarded", "cancelled", "waiters", "ready"}
 
 // keys fills the string fields of a struct of keys with those of a queue and lane.
 func keys[T any](b *bench, queue string, lane int8) *T {

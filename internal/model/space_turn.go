@@ -73,7 +73,7 @@ func (s *Space) Turn(t Turn) TurnAnswer {
 	}
 	soonest := int64(math.MaxInt64)
 	for _, r := range t.Rooms {
-		s.reap(r.Queue, t.MaxReap, &a.More)
+		s.reap(r.Queue, t.MaxReap, delayed, &a.More)
 		for _, state := range []State{Scheduled, Retrying, Snoozed} {
 			s.promote(r.Queue, state, t.MaxPromote, &a.More)
 		}
@@ -107,7 +107,7 @@ func (s *Space) settle(g Group, lost map[string]string, delayed map[string]bool)
 			continue
 		}
 		s.keep(g.Op, st, e)
-		delayed[g.Queue] = delayed[g.Queue] || g.Op == Retry || g.Op == Snooze
+		delayed[g.Queue] = delayed[g.Queue] || g.Op == Retry || g.Op == Snooze || g.Op == PutBack
 	}
 }
 
@@ -141,7 +141,7 @@ func (s *Space) disposed(e *Entry) {
 	s.settled(e)
 }
 
-func (s *Space) reap(queue string, limit int, more *bool) {
+func (s *Space) reap(queue string, limit int, delayed map[string]bool, more *bool) {
 	n := 0
 	for _, e := range s.Leased(queue) {
 		if n == limit || e.Lease.Until > s.Now {
@@ -155,6 +155,8 @@ func (s *Space) reap(queue string, limit int, more *bool) {
 		s.Notes[e.ID]++
 		if e.State == Ready {
 			s.first(e)
+		} else {
+			delayed[queue] = true
 		}
 	}
 	*more = *more || n == limit

@@ -13,4 +13,4 @@ local function where(steps, id, indexes, names)
   return 'live'
 end
 
-local NAMES = {'scheduled', 'retrying', 'snoozed', 'completed', 'discarded', 'cancelled'}
+local NAMES = {'scheduled', 'retrying', 'snoozed', 'waiting', 'completed', 'discarded', 'cancelled'}

@@ -1,6 +1,6 @@
 -- cancel: ends steps of one queue for good, wherever they are. A running one is told through its worker;
 -- its result is dropped. Cancelling what has ended changes nothing.
--- KEYS: steps sess ghosts uniq uniqof stats subs scheduled retrying snoozed completed discarded cancelled
+-- KEYS: steps sess ghosts uniq uniqof stats subs scheduled retrying snoozed waiting completed discarded cancelled
 -- ARGV: lane, seq = session; events = channel; cancels = channel; queue; detail = event details; then ids
 -- RETURNS: {0, now ms, {state before: 'scheduled' ... 'live', 'completed', 'discarded', 'cancelled' or 'absent', per id}}
 --   or {status < 0} as enqueue
@@ -79,10 +79,10 @@ local function where(steps, id, indexes, names)
   return 'live'
 end
 
-local NAMES = {'scheduled', 'retrying', 'snoozed', 'completed', 'discarded', 'cancelled'}
+local NAMES = {'scheduled', 'retrying', 'snoozed', 'waiting', 'completed', 'discarded', 'cancelled'}
 local steps, sess, ghosts, uniq, uniqof, stats, subs = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
-local cancelled = KEYS[13]
-local indexes = {KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], cancelled}
+local cancelled = KEYS[14]
+local indexes = {KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], cancelled}
 local lane, seq, events, cancels, queue, detail = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local ENDED = {completed = true, discarded = true, cancelled = true, absent = true}
 
@@ -112,7 +112,7 @@ for i = 7, #ARGV do
       redis.call('HSET', ghosts, id, 'x' .. queue)
       live[#live + 1] = id
     else
-      for k = 1, 3 do
+      for k = 1, 4 do
         redis.call('ZREM', indexes[k], id)
       end
     end

@@ -1,5 +1,6 @@
--- purge: deletes what waits in one index of a queue, a bounded number at a time.
--- KEYS: steps sess ghosts tries uniq uniqof results history stats subs index
+-- purge: deletes what waits in one index of a queue, a bounded number at a time. The run of a step run.node goes on
+-- the sweep: one of its nodes is gone without having ended.
+-- KEYS: steps sess ghosts tries uniq uniqof results history stats subs sweep index
 -- ARGV: lane, seq = session; events = channel; queue; kind = 'list' or 'zset', of the index; limit = ids at the most
 -- RETURNS: {0, now ms, ids taken out of the index, steps deleted} or {status < 0} as enqueue
 -- clock: Redis' own time in whole milliseconds, the only clock that decides anything.
@@ -62,8 +63,17 @@ local function count(stats, now, verb, n)
   redis.call('HINCRBY', stats, string.format('%.0f:%s', math.floor(now / 60000), verb), n)
   redis.call('HINCRBY', stats, 'total:' .. verb, n)
 end
+-- orphans: puts the runs of deleted nodes ('run.node') on the sweep, so that none waits for a node that is gone.
+local function orphans(sweep, gone, now)
+  for _, member in ipairs(gone) do
+    local run_id = string.match(member, '^(%d+)%.')
+    if run_id then
+      redis.call('ZADD', sweep, score(now), run_id)
+    end
+  end
+end
 local steps, sess, ghosts, tries, uniq, uniqof = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local results, history, stats, subs, index = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local results, history, stats, subs, sweep, index = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local lane, seq, events, queue, kind, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
 
 -- Guard.
@@ -106,6 +116,7 @@ if #gone > 0 then
   for _, side in ipairs({steps, tries, results, history}) do
     redis.call('HDEL', side, unpack(gone))
   end
+  orphans(sweep, gone, now)
   count(stats, now, 'deleted', #gone)
   if redis.call('EXISTS', subs) == 1 then
     redis.call('PUBLISH', events, score(now) .. '\n' .. table.concat(lines, '\n') .. '\n\n')

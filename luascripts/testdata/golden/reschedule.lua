@@ -75,7 +75,7 @@ local function where(steps, id, indexes, names)
   return 'live'
 end
 
-local NAMES = {'scheduled', 'retrying', 'snoozed', 'completed', 'discarded', 'cancelled'}
+local NAMES = {'scheduled', 'retrying', 'snoozed', 'waiting', 'completed', 'discarded', 'cancelled'}
 local steps, sess, subs, paused, waiters, ready = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local indexes = {KEYS[7], KEYS[8], KEYS[9]}
 local lane, seq, events, wake_channel = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]

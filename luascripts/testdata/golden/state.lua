@@ -1,5 +1,5 @@
 -- state: all that is known of one step, read in one instant. Writes nothing.
--- KEYS: steps ghosts tries results history scheduled retrying snoozed completed discarded cancelled
+-- KEYS: steps ghosts tries results history scheduled retrying snoozed waiting completed discarded cancelled
 -- ARGV: id
 -- RETURNS: {0, state name or 'live' or 'absent', its score, body, ghost mark, counters, result, history} (nil for what is not there)
 -- where: the state of one step, read from its one membership. Given a body, a step in no sorted index is
@@ -17,9 +17,9 @@ local function where(steps, id, indexes, names)
   return 'live'
 end
 
-local NAMES = {'scheduled', 'retrying', 'snoozed', 'completed', 'discarded', 'cancelled'}
+local NAMES = {'scheduled', 'retrying', 'snoozed', 'waiting', 'completed', 'discarded', 'cancelled'}
 local steps, ghosts, tries, results, history = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local indexes = {KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]}
+local indexes = {KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]}
 local id = ARGV[1]
 
 local found, at = where(steps, id, indexes, NAMES)
