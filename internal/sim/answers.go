@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -63,6 +64,9 @@ func (a *auditor) turnAnswered(d *delivery, argv []string, reply luascripts.Turn
 			}
 		}
 	}
+	if d.wait > overtaking && len(reply.Claims) > 0 {
+		a.meddle(reply.Claims[0].IDs[0])
+	}
 	for member, reason := range reply.Lost {
 		if reason == luascripts.ReasonCancelled {
 			a.cover.RefusedCancelled++
@@ -91,6 +95,9 @@ func (a *auditor) start(worker, id string) {
 	case r == nil:
 		a.fail("a handler of %s starts for step %s, which never was", worker, id)
 	case st.State == model.Running && holder(st.member) == worker:
+		if n := a.losses(id); n >= lostCap {
+			a.fail("a handler of %s starts for step %s, which was lost %d times", worker, id, n)
+		}
 	case r.dropped.After(r.claimed), st.Left == model.InLease && holder(st.member) == worker:
 		a.cover.Overtaken++ // cancelled since it was claimed
 		if late := time.Since(r.dropped); a.calm && late > overtaking {
@@ -100,6 +107,18 @@ func (a *auditor) start(worker, id string) {
 	default:
 		a.fail("a handler of %s starts for step %s, which is %s", worker, id, st.text())
 	}
+}
+
+// losses is how often a step was lost, since an operator opened it again if one did.
+func (a *auditor) losses(id string) int {
+	for _, s := range a.keys.shards {
+		if s.steps[id] != nil {
+			var started, unstarted, interruptions, limit, forgiven int
+			_, _ = fmt.Sscan(s.hashes["tries"][id], &started, &unstarted, &interruptions, &limit, &forgiven) // the rest are zeros
+			return started + unstarted - forgiven
+		}
+	}
+	return 0
 }
 
 func (a *auditor) find(id string) *step {

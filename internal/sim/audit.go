@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"time"
@@ -19,8 +20,9 @@ type auditor struct {
 	fail   func(format string, args ...any)
 	note   func(string)
 
-	full func() bool // the server is at its maxmemory
-	calm bool        // no message takes long
+	full   func() bool     // the server is at its maxmemory
+	calm   bool            // no message takes long
+	meddle func(id string) // has a step cancelled of whose claim the worker will hear later
 
 	tokens map[string]string // which call has used it
 	calls  map[string]bool   // applied, by lane and number
@@ -54,6 +56,7 @@ func (a *auditor) judge(d *delivery) {
 	}
 	s := a.keys.shards[partition]
 	steps, wrong := s.read()
+	failed := len(d.reply) > 0 && d.reply[0] == '-'
 	for _, text := range wrong {
 		a.fail("after %s by %s: %s", script.Name, d.host, text)
 	}
@@ -75,9 +78,31 @@ func (a *auditor) judge(d *delivery) {
 	if changed && !applied && ok {
 		a.fail("%s by %s has answered %v and changed steps", script.Name, d.host, luascripts.StatusOf(reply))
 	}
+	a.refused(script.Name, d, failed, changed)
 	s.steps = steps
 	if ok {
 		a.answered(script.Name, d, argv, reply, changed, s)
+	}
+}
+
+// refused checks a script that failed, which has to have changed nothing; and what a
+// full server does.
+func (a *auditor) refused(script string, d *delivery, failed, changed bool) {
+	full := bytes.HasPrefix(d.reply, []byte("-OOM"))
+	switch {
+	case failed && changed:
+		a.fail("%s by %s has failed half-way: %s", script, d.host, d.reply)
+	case full && script != "enqueue":
+		a.fail("a full server refuses %s by %s", script, d.host)
+	case full:
+		a.cover.Full++
+	case failed:
+		a.cover.Failed++
+	case changed && a.full():
+		a.cover.FullDrained++
+		if script == "enqueue" {
+			a.fail("a full server takes an enqueue by %s", d.host)
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ func ConfigOf(seed uint64, d Driver) Config {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	c := Config{
 		Seed: seed, Driver: d, Partitions: 1, Workers: 2 + rng.IntN(3), Producers: 1 + rng.IntN(3), Operators: 1 + rng.IntN(2),
-		Load: 20 * time.Second, Watched: rng.IntN(2) == 0, ClientRetries: -1,
+		Load: 16 * time.Second, Watched: rng.IntN(2) == 0, ClientRetries: -1,
 	}
 	if rng.IntN(2) == 0 {
 		c.Partitions = 4

@@ -12,13 +12,14 @@ type Coverage struct {
 	// The network's.
 	LostRequests, LateRequests, LostReplies, Duplicates, Crashes, Freezes, Errors, Flushes, Jumps int
 
-	// The five riskiest points: what must not fail half-way was refused as a whole;
-	// late duplicates; ghosts; poison; a full server.
+	// The five riskiest points: scripts that failed, with nothing written; late
+	// duplicates; ghosts; poison and marks of a start; a full server.
+	Failed                                          int
 	Replays, Stale, NoSession, Gaps                 int
 	GhostsOfReady, GhostsOfSettled, GhostsOfReaped  int
 	GhostsTurned                                    int // by a retry
 	LostStarted, LostUnstarted, Poisoned, Confirmed int
-	Full, FullReplays                               int
+	Full, FullReplays, FullDrained                  int // enqueues that were refused; calls that were not
 
 	RefusedLost, RefusedCancelled, Conflicts, Replaced, Overtaken int
 }

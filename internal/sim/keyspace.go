@@ -2,7 +2,6 @@ package sim
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/alicebob/miniredis/v2"
@@ -130,18 +129,6 @@ func (ks *keyspace) hash(key string) map[string]string {
 		h[f] = ks.mini.HGet(key, f)
 	}
 	return h
-}
-
-// applied is the number of the latest call of a session lane.
-func (ks *keyspace) applied(lane string) int64 {
-	for _, s := range ks.shards {
-		if text, ok := s.hashes["sess"][lane]; ok {
-			number, _, _ := strings.Cut(text, " ")
-			n, _ := strconv.ParseInt(number, 10, 64)
-			return n
-		}
-	}
-	return -1
 }
 
 var waitingSets = map[string]model.State{"scheduled": model.Scheduled, "retrying": model.Retrying, "snoozed": model.Snoozed}

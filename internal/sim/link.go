@@ -96,11 +96,6 @@ func (l *link) arrive(m *message) {
 		n.cover.Duplicates++
 		n.orphan(l.host.name, m, n.lateBy(m.rng))
 	}
-	if n.oom(m.args) {
-		n.cover.Full++
-		l.fromServer([]byte(oomReply))
-		return
-	}
 	d := &delivery{host: l.host.name, args: m.args, content: m.content}
 	l.mu.Lock()
 	l.current = d
@@ -111,6 +106,10 @@ func (l *link) arrive(m *message) {
 	if m.fate == lostReply {
 		n.cover.LostReplies++
 		l.cut(m.rng)
+		if s := scriptOf(m.args); n.faults.Full > 0 && s != nil && s.Name == "enqueue" && m.rng.IntN(2) == 0 {
+			// What was stored already is asked for again.
+			n.k.in(time.Nanosecond, m.key, func() { n.fillUp(m.rng) })
+		}
 	}
 }
 
@@ -164,10 +163,12 @@ func (l *link) fromServer(b []byte) {
 	n := l.host.net
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.current != nil && l.current == n.busy {
+	current := l.current != nil && l.current == n.busy
+	if current {
+		b = n.refuse.answer(b)
 		l.current.reply = append(l.current.reply, b...)
 	}
-	if l.deaf {
+	if l.deaf || len(b) == 0 {
 		return
 	}
 	l.host.mu.Lock()
@@ -176,9 +177,12 @@ func (l *link) fromServer(b []byte) {
 	key = hashOf(key, []byte{byte(l.host.seen[key])})
 	l.host.mu.Unlock()
 	wait := n.latency(rand.New(rand.NewPCG(n.seed, key)))
-	hello := l.current != nil && l.current == n.busy && handshake(l.current.args)
+	hello := current && handshake(l.current.args)
 	if hello {
 		wait = 0
+	}
+	if current {
+		l.current.wait = wait
 	}
 	l.heard = latest(time.Now().Add(wait), l.heard.Add(1))
 	n.k.at(l.heard, key, func() { l.deliver(key, b, hello) })

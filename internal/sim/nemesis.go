@@ -72,13 +72,13 @@ func (w *world) dropOne(rng *rand.Rand) {
 func (w *world) loading(rng *rand.Rand) {
 	w.cover.Errors++
 	texts := []string{"LOADING Redis is loading the dataset in memory", "READONLY You can't write against a read only replica.", "BUSY Redis is busy running a script."}
-	w.server.Miniredis().SetError(texts[rng.IntN(len(texts))])
-	w.kernel.in(time.Duration(rng.Int64N(int64(2*time.Second))), rng.Uint64(), func() { w.server.Miniredis().SetError("") })
+	w.net.refuse.setTrouble(texts[rng.IntN(len(texts))])
+	w.kernel.in(time.Duration(rng.Int64N(int64(2*time.Second))), rng.Uint64(), func() { w.net.refuse.setTrouble("") })
 }
 
 func (w *world) fillUp(rng *rand.Rand) {
-	w.net.full.Store(true)
-	w.kernel.in(time.Duration(rng.Int64N(int64(3*time.Second))), rng.Uint64(), func() { w.net.full.Store(false) })
+	w.net.refuse.setFull(true)
+	w.kernel.in(time.Duration(rng.Int64N(int64(3*time.Second))), rng.Uint64(), func() { w.net.refuse.setFull(false) })
 }
 
 // flushScripts makes the server forget the scripts.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"net"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -21,16 +20,16 @@ type network struct {
 	seed   uint64
 	faults Faults
 	broken atomic.Bool // faults are on
-	full   atomic.Bool // the server has reached its maxmemory
+	refuse refusals    // by the server
 	trace  *trace
 	cover  *Coverage
 
-	fail    func(format string, args ...any)
-	second  int64          // of paces
-	paces   map[string]int // commands by host
-	busy    *delivery      // what is being executed
-	judge   func(*delivery)
-	applied func(lane string) int64 // a session's stored number
+	fail   func(format string, args ...any)
+	second int64          // of paces
+	paces  map[string]int // commands by host
+	busy   *delivery      // what is being executed
+	judge  func(*delivery)
+	fillUp func(*rand.Rand) // makes the server full for a while
 }
 
 // delivery is one command that reaches the server.
@@ -39,6 +38,7 @@ type delivery struct {
 	args    []string
 	content []byte
 	reply   []byte
+	wait    time.Duration // until the reply arrives
 }
 
 // fate is what the network does with one request.
@@ -132,6 +132,7 @@ func keysOf(args []string) (keys, argv []string) {
 // begin notes that a command is executed from now on; settle is called when it is.
 func (n *network) begin(d *delivery) {
 	n.busy = d
+	n.refuse.begin()
 	n.trace.add(d.host, d.content)
 	n.pace(d.host)
 }
@@ -158,25 +159,10 @@ func (n *network) settle() {
 	}
 }
 
-// oom tells whether a server that has reached its maxmemory refuses the command:
-// an enqueue that has something to write.
-func (n *network) oom(args []string) bool {
-	if s := scriptOf(args); !n.full.Load() || s == nil || s.Name != "enqueue" {
-		return false
-	}
-	_, argv := keysOf(args)
-	return argv[1] != strconv.FormatInt(n.applied(argv[0]), 10) // else it is a replay, which writes nothing
-}
-
-const oomReply = "-OOM command not allowed when used memory > 'maxmemory'.\r\n"
-
 // orphan delivers a request whose connection is gone, or that had been delivered
 // before. Nobody hears the reply.
 func (n *network) orphan(from string, m *message, after time.Duration) {
 	n.k.in(after, m.key, func() {
-		if n.oom(m.args) {
-			return
-		}
 		conn, err := n.server.Dial(context.Background(), "", "")
 		if err != nil {
 			return

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
@@ -75,4 +76,29 @@ func (o *operator) pause(ctx context.Context, rng *rand.Rand) {
 	if o.done(err); err == nil {
 		o.paused = queueName
 	}
+}
+
+// meddle has a step cancelled whose claim is on its way to the worker: its handler
+// starts for a step that is cancelled already.
+func (w *world) meddle(id string) {
+	if !w.running.Load() {
+		return
+	}
+	w.kernel.in(time.Millisecond, hashOf(w.cfg.Seed, []byte("meddle"), []byte(id)), func() {
+		select {
+		case w.meddler <- id:
+		default: // it is busy
+		}
+	})
+}
+
+// meddles cancels what it is told to.
+func (w *world) meddles() {
+	o := &operator{w: w, client: w.newClient(w.net.newHost("meddler"))}
+	w.actors.Go(func() {
+		for id := range w.meddler {
+			n, _ := strconv.ParseInt(id, 10, 64)
+			o.done(o.client.Cancel(context.Background(), cyclone.RunID(n)))
+		}
+	})
 }

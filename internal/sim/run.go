@@ -62,12 +62,15 @@ func (w *world) play() {
 	for i := range w.cfg.Operators {
 		w.operate(fmt.Sprintf("o%d", i))
 	}
+	w.meddles()
 	w.nemesis()
 	for end := time.Now().Add(w.cfg.Load); time.Now().Before(end) && w.running.Load(); {
 		rest(100 * time.Millisecond)
 	}
 	w.running.Store(false)
 	w.heal()
+	rest(2 * time.Millisecond) // nobody meddles any more
+	close(w.meddler)
 	w.actors.Wait()
 	w.drain()
 	if w.cfg.Driver == EngineDriver && !w.failed() {
@@ -83,8 +86,8 @@ func (w *world) play() {
 // heal ends all faults.
 func (w *world) heal() {
 	w.net.broken.Store(false)
-	w.net.full.Store(false)
-	w.server.Miniredis().SetError("")
+	w.net.refuse.setFull(false)
+	w.net.refuse.setTrouble("")
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, h := range w.workers {

@@ -51,7 +51,7 @@ func (w *world) startStoreWorker() {
 
 func (s *storeWorker) run(ctx context.Context) {
 	for {
-		rest(time.Duration(20+s.rng.IntN(400))*time.Millisecond + time.Duration(s.rng.IntN(1e6)))
+		rest(s.pause())
 		stopping := ctx.Err() != nil
 		if s.h.host.isDead() || stopping && len(s.held) == 0 && len(s.settle) == 0 {
 			break
@@ -67,6 +67,16 @@ func (s *storeWorker) run(ctx context.Context) {
 		}
 	}
 	s.try(func(ctx context.Context) error { return s.store.Leave(ctx, queueNames) })
+}
+
+// pause is until the next turn: long when there is little to expect, which saves
+// most of what a simulation costs.
+func (s *storeWorker) pause() time.Duration {
+	d := time.Duration(20+s.rng.IntN(400))*time.Millisecond + time.Duration(s.rng.IntN(1e6))
+	if len(s.held) == 0 && len(s.settle) == 0 && !s.w.running.Load() {
+		d *= 4
+	}
+	return d
 }
 
 // try makes a call that does not go on for ever.

@@ -36,6 +36,7 @@ type world struct {
 	cover   *Coverage
 	actors  sync.WaitGroup
 	crew    sync.WaitGroup // workers
+	meddler chan string    // ids to cancel at once
 	running atomic.Bool    // load and faults go on
 	closing atomic.Bool    // no more workers
 	kinds   kinds
@@ -61,16 +62,18 @@ func newWorld(t testing.TB, cfg Config) *world {
 	}
 	w := &world{
 		t: t, cfg: cfg, server: server, ledger: newLedger(), trace: newTrace(logged), cover: &Coverage{},
-		clock: &serverClock{server: server}, snoozes: map[string]int{}, begun: map[string]time.Time{},
+		clock: &serverClock{server: server}, snoozes: map[string]int{}, begun: map[string]time.Time{}, meddler: make(chan string),
 	}
 	w.kernel = newKernel(func() { w.net.settle() })
 	w.net = &network{k: w.kernel, server: server, seed: cfg.Seed, faults: cfg.Faults, trace: w.trace, cover: w.cover, fail: w.fail, paces: map[string]int{}}
 	keys := newKeyspace(server.Miniredis(), queue.DefaultPrefix)
 	w.audit = &auditor{
 		keys: keys, ledger: w.ledger, cover: w.cover, clock: w.clock, fail: w.fail, note: w.trace.note,
-		full: w.net.full.Load, calm: cfg.Faults.Freeze == 0 && cfg.Faults.Slow == 0, tokens: map[string]string{}, calls: map[string]bool{},
+		full: w.net.refuse.isFull, calm: cfg.Faults.Freeze == 0 && cfg.Faults.Slow == 0, tokens: map[string]string{}, calls: map[string]bool{},
 	}
-	w.net.judge, w.net.applied = w.audit.judge, keys.applied
+	w.net.judge, w.audit.meddle = w.audit.judge, w.meddle
+	server.Miniredis().Server().SetPreHook(w.net.refuse.hook)
+	w.net.fillUp = w.fillUp
 	w.kinds = w.newKinds()
 	return w
 }
