@@ -24,7 +24,7 @@ func TestOptionsAreLegalWhereTheyMakeSense(t *testing.T) {
 		{"WithQueue", cyclone.WithQueue("q"), definition | enqueue | node},
 		{"WithPriority", cyclone.WithPriority(cyclone.Low), definition | enqueue | node},
 		{"WithTimeout", cyclone.WithTimeout(time.Second), definition | enqueue | node},
-		{"WithRetention", cyclone.WithRetention(time.Second), definition | enqueue | node},
+		{"WithRetention", cyclone.WithRetention(time.Second), definition | enqueue | node | run},
 		{"WithDelay", cyclone.WithDelay(time.Second), enqueue | node},
 		{"WithStartAt", cyclone.WithStartAt(time.Unix(1, 0)), enqueue | node},
 		{"WithExpiry", cyclone.WithExpiry(time.Second), enqueue | node},

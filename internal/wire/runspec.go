@@ -106,7 +106,8 @@ type RunFault struct {
 }
 
 // Reject notes that something is wrong with the node at the index, or with the
-// run as a whole when that is -1.
+// run as a whole when that is -1. err begins with "node <name>: " in the first
+// case; the same fault may be found twice and is told once.
 func (s *RunSpec) Reject(node int, err error) {
 	fault := RunFault{Node: node, Err: err}
 	if node >= 0 && node < len(s.Nodes) {
@@ -124,7 +125,18 @@ func (s *RunSpec) Err() error {
 	}
 	faults := slices.Clone(s.faults)
 	slices.SortStableFunc(faults, func(a, b RunFault) int { return a.Node - b.Node })
+	faults = slices.CompactFunc(faults, func(a, b RunFault) bool {
+		return a.Node == b.Node && a.Err.Error() == b.Err.Error()
+	})
 	return &RunFaults{Name: s.Name, Faults: faults}
+}
+
+// Clone returns a spec that can be changed and rejected without the other.
+func (s *RunSpec) Clone() *RunSpec {
+	c := *s
+	c.Nodes = slices.Clone(s.Nodes)
+	c.faults = slices.Clip(s.faults)
+	return &c
 }
 
 // Effective returns the options that apply to a node: its own over those of its
