@@ -23,11 +23,18 @@ const (
 // recorded step with this id has started. A '#' is in no name of a user's signal.
 func ChildSignal(id string) string { return id }
 
-// StepID is the id of the n-th use, from 1, of a recorded step's name.
-func StepID(name string, n int) string { return name + "#" + strconv.Itoa(n) }
+// StepID is the id of the n-th use, from 1, of a recorded step's name in the given
+// generation of its task: `name#n`, and `name#n!generation` after the first.
+func StepID(name string, n, generation int) string {
+	id := name + "#" + strconv.Itoa(n)
+	if generation > 0 {
+		id += "!" + strconv.Itoa(generation)
+	}
+	return id
+}
 
 // Journal is one attempt of a task as package step sees it. A recorded step is
-// known by its id, `name#occurrence`. All methods are safe for concurrent use.
+// known by its id, see [StepID]. All methods are safe for concurrent use.
 type Journal interface {
 	// Begin enters a recorded step and returns its occurrence, from 1: how often
 	// this attempt has used the name. Once the attempt is suspended, over, or ended
@@ -69,6 +76,9 @@ type Journal interface {
 	Decode(codec uint8, payload []byte, into any) error
 	// Rule is the task's rule, which its steps follow unless they have their own.
 	Rule() retry.Rule
+	// Generation is how often the task was discarded and opened again. What has
+	// failed in an earlier generation is tried again.
+	Generation() int
 	// Dice returns a number in [0,1).
 	Dice() float64
 	// NowMS is Redis' time, as well as the process knows it.
