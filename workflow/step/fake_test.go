@@ -100,14 +100,20 @@ func (k *task) run(handler func(context.Context) error) error {
 		case len(e.pauses) == 0:
 			return e.err
 		}
-		due := slices.MinFunc(e.pauses, func(a, b wire.Suspension) int { return int(dueOf(a) - dueOf(b)) })
-		if dueOf(due) == never {
-			k.t.Fatalf("the task waits for ever: %+v", e.pauses)
-		}
-		k.now = max(k.now, dueOf(due))
+		k.pass(e)
 	}
 	k.t.Fatal("the task does not end")
 	return nil
+}
+
+// pass makes time go on until the suspended attempt is due.
+func (k *task) pass(e ended) {
+	k.t.Helper()
+	due := dueOf(slices.MinFunc(e.pauses, func(a, b wire.Suspension) int { return int(dueOf(a) - dueOf(b)) }))
+	if due == never {
+		k.t.Fatalf("the task waits for ever: %+v", e.pauses)
+	}
+	k.now = max(k.now, due)
 }
 
 const never = 1 << 60
