@@ -8,7 +8,8 @@ type OpKind uint8
 // The kinds of transitions. Each holds for a node that still stands as the State
 // said; whoever applies it checks that, in the script that writes.
 const (
-	// OpRun gives the run another mark, RunRunning or RunFailing.
+	// OpRun gives the run another mark, RunRunning or RunFailing. For [Reopen] the
+	// run may have ended.
 	OpRun OpKind = iota + 1
 	// OpCancel ends the node with Mark, one of the four that mean cancelled. It had
 	// not ended, or it was dropped before and cannot come back any more; only in
@@ -22,7 +23,10 @@ const (
 	OpBlock
 	// OpRelease releases a blocked node.
 	OpRelease
-	// OpFinish ends the run with the mark Run. It comes last, when no node remains.
+	// OpReopen makes a discarded node live again; one node more remains. Only
+	// [Reopen] asks for it.
+	OpReopen
+	// OpFinish ends the run with the mark Run. It comes last, and no node remains.
 	OpFinish
 )
 
