@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/inbox"
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/worker"
 )
@@ -40,6 +41,8 @@ var (
 	ctx            context.Context
 	client         *queue.Client
 	w              *worker.Worker
+	db             *sql.DB
+	box            *inbox.Inbox
 	runID          cyclone.RunID
 	url            string
 	newKey, oldKey []byte
@@ -60,10 +63,9 @@ var (
 	handler interface {
 		createAccount(ctx cyclone.Context, in Report) (string, error)
 	}
-	resize        func(context.Context, Image) (Thumbnail, error)
-	post          func(context.Context, Webhook) (int, error)
-	callAPI       func(context.Context, Request) (time.Duration, error)
-	inTransaction func(context.Context, func(*sql.Tx) error) error
+	resize  func(context.Context, Image) (Thumbnail, error)
+	post    func(context.Context, Webhook) (int, error)
+	callAPI func(context.Context, Request) (time.Duration, error)
 )
 
 func sendSMS(cyclone.Context, string) error    { return nil }
@@ -195,24 +197,36 @@ func unique() error {
 	return nil
 }
 
-// effects.md
+// exactly-once-effects.md
+
+var SendReceipt = cyclone.DeclareAction[Payment]("send_receipt")
+
+var Receive = cyclone.NewAction("receive", func(ctx cyclone.Context, in Payment) error {
+	tx := ctx.CompletionTx()
+	if err := tx.IncrBy(tx.Key("received:"+in.Account), int64(in.Cents)); err != nil {
+		return err
+	}
+	return tx.Enqueue(SendReceipt.With(in))
+})
+
+var Credit = cyclone.NewStep("credit", func(ctx cyclone.Context, in Payment) (int, error) {
+	return inbox.Once(ctx, box, "credit", func(ctx context.Context, tx *sql.Tx) (cents int, err error) {
+		err = tx.QueryRowContext(ctx, `UPDATE accounts SET cents = cents + $1 WHERE id = $2 RETURNING cents`,
+			in.Cents, in.Account).Scan(&cents)
+		return cents, err
+	})
+})
+
+func migrate() error {
+	box, err := inbox.New(db, inbox.Config{})
+	if err != nil {
+		return err
+	}
+	return box.Migrate(ctx)
+}
 
 var Charge = cyclone.NewAction("charge", func(ctx cyclone.Context, in Payment) error {
 	return provider.Charge(ctx, in.Cents, ctx.IdempotencyKey())
-})
-
-var Credit = cyclone.NewAction("credit", func(ctx cyclone.Context, in Payment) error {
-	return inTransaction(ctx, func(tx *sql.Tx) error {
-		inserted, err := tx.ExecContext(ctx, `INSERT INTO done (key) VALUES ($1) ON CONFLICT DO NOTHING`, ctx.IdempotencyKey())
-		if err != nil {
-			return err
-		}
-		if n, err := inserted.RowsAffected(); err != nil || n == 0 {
-			return err // done by an earlier attempt
-		}
-		_, err = tx.ExecContext(ctx, `UPDATE accounts SET cents = cents + $1 WHERE id = $2`, in.Cents, in.Account)
-		return err
-	})
 })
 
 // workers.md
