@@ -4,6 +4,9 @@ package luascripts
 // script call may touch. Callers keep to it.
 const MaxIDs = 500
 
+// Build is the script that stores runs of many steps.
+var Build = load("build")
+
 // BuildKeys are the fixed keys of Build.
 type BuildKeys struct {
 	Steps, Sess, Uniq, UniqOf, UniqX, IDs, Subs, Stats, Paused, Sweep, Building string

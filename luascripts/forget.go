@@ -1,5 +1,8 @@
 package luascripts
 
+// Forget is the script that removes runs of many steps.
+var Forget = load("forget")
+
 // ForgetKeys are the fixed keys of Forget.
 type ForgetKeys struct {
 	Steps, Tries, Uniq, UniqOf, Results, History, Runs, Building, Sweep, Journals, Run string

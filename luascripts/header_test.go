@@ -91,7 +91,7 @@ func TestHeaderIsWhatTheScriptBinds(t *testing.T) {
 			if diff := cmp.Diff(h.keys, bound); diff != "" {
 				t.Errorf("fixed keys, -header +bound\n%s", diff)
 			}
-			checkOffsets(t, h, body)
+			checkOffsets(t, h, s.Source)
 		})
 	}
 }
@@ -221,13 +221,56 @@ var bindings = map[string]func(c *luascripts.Call){
 	"purge": func(c *luascripts.Call) {
 		luascripts.PurgeCall(c, names[luascripts.PurgeKeys](), luascripts.Session{}, luascripts.Channels{}, "q", true, 1)
 	},
+	"build": func(c *luascripts.Call) {
+		q, r := *names[luascripts.EnqueueQueue](), luascripts.BuildRun{Key: "run"}
+		luascripts.BuildCall(c, names[luascripts.BuildKeys](), &luascripts.BuildInput{
+			Queues: []luascripts.EnqueueQueue{q, q}, Runs: []luascripts.BuildRun{r, r},
+		})
+	},
+	"sweep": func(c *luascripts.Call) {
+		q, r := *names[luascripts.SweepQueue](), luascripts.SweepRun{Key: "run"}
+		luascripts.SweepCall(c, names[luascripts.SweepKeys](), &luascripts.SweepInput{
+			Queues: []luascripts.SweepQueue{q, q}, Runs: []luascripts.SweepRun{r, r},
+		})
+	},
+	"forget": func(c *luascripts.Call) {
+		q := luascripts.ForgetQueue{Discarded: "discarded"}
+		luascripts.ForgetCall(c, names[luascripts.ForgetKeys](), &luascripts.ForgetInput{
+			Queues: []luascripts.ForgetQueue{q, q}, Journals: []string{"journal", "journal"},
+		})
+	},
 	"pause": func(c *luascripts.Call) {
 		luascripts.PauseCall(c, *names[luascripts.PauseKeys](), luascripts.Session{}, luascripts.Channels{}, 0, "q", true)
 	},
 	"state": func(c *luascripts.Call) { luascripts.StateCall(c, names[luascripts.StateKeys](), "1") },
 	"trim":  func(c *luascripts.Call) { luascripts.TrimCall(c, names[luascripts.TrimKeys](), 1, 1, 1) },
 	"clamp": func(c *luascripts.Call) { luascripts.ClampCall(c, "leased", 1, 1) },
-	"tidy":  func(c *luascripts.Call) { luascripts.TidyCall(c, names[luascripts.TidyKeys](), 1, 1, 1, nil) },
+	"advance": func(c *luascripts.Call) {
+		q := *names[luascripts.TurnQueue]()
+		step := luascripts.AdvanceItem{Run: "run", Journal: "journal"}
+		luascripts.AdvanceCall(c, names[luascripts.AdvanceKeys](), &luascripts.AdvanceInput{
+			Queues: []luascripts.TurnQueue{q, q}, Items: []luascripts.AdvanceItem{step, step},
+		})
+	},
+	"record": func(c *luascripts.Call) {
+		step := luascripts.RecordItem{Leased: "leased", Journal: "journal"}
+		luascripts.RecordCall(c, names[luascripts.RecordKeys](), []luascripts.RecordItem{step, step})
+	},
+	"take": func(c *luascripts.Call) {
+		luascripts.TakeCall(c, names[luascripts.TakeKeys](), &luascripts.TakeInput{})
+	},
+	"suspend": func(c *luascripts.Call) {
+		q := *names[luascripts.TurnQueue]()
+		step := luascripts.SuspendItem{Signals: "signals", Journal: "journal"}
+		luascripts.SuspendCall(c, names[luascripts.SuspendKeys](), &luascripts.SuspendInput{
+			Queues: []luascripts.TurnQueue{q, q}, Items: []luascripts.SuspendItem{step, step},
+		})
+	},
+	"signal": func(c *luascripts.Call) {
+		q := *names[luascripts.TurnQueue]()
+		luascripts.SignalCall(c, names[luascripts.SignalKeys](), &luascripts.SignalInput{Queues: []luascripts.TurnQueue{q, q}})
+	},
+	"tidy": func(c *luascripts.Call) { luascripts.TidyCall(c, names[luascripts.TidyKeys](), 1, 1, 1, nil) },
 }
 
 // TestHeaderIsWhatTheBindingSends holds each header against its Go binding.

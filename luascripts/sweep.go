@@ -2,6 +2,9 @@ package luascripts
 
 import "strings"
 
+// Sweep is the script that applies what is planned for runs of many steps.
+var Sweep = load("sweep")
+
 // SweepKeys are the fixed keys of Sweep.
 type SweepKeys struct {
 	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, UniqX, History, Stats, Subs, Paused, Sweep, Runs string
