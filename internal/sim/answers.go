@@ -64,8 +64,10 @@ func (a *auditor) turnAnswered(d *delivery, argv []string, reply luascripts.Turn
 			}
 		}
 	}
-	if d.wait > overtaking && len(reply.Claims) > 0 {
-		a.meddle(reply.Claims[0].IDs[0])
+	if d.wait > overtaking {
+		for _, c := range reply.Claims {
+			a.meddle(c.IDs)
+		}
 	}
 	for member, reason := range reply.Lost {
 		if reason == luascripts.ReasonCancelled {

@@ -20,9 +20,9 @@ type auditor struct {
 	fail   func(format string, args ...any)
 	note   func(string)
 
-	full   func() bool     // the server is at its maxmemory
-	calm   bool            // no message takes long
-	meddle func(id string) // has a step cancelled of whose claim the worker will hear later
+	full   func() bool        // the server is at its maxmemory
+	calm   bool               // no message takes long
+	meddle func(ids []string) // has steps cancelled of whose claims the worker will hear later
 
 	tokens map[string]string // which call has used it
 	calls  map[string]bool   // applied, by lane and number

@@ -79,7 +79,7 @@ func ConfigOf(seed uint64, d Driver) Config {
 		return least + time.Duration(rng.Int64N(int64(2*least)))
 	}
 	c.Faults = Faults{
-		LostRequest: rate(0.05), LostReply: rate(0.10), Late: rate(0.08), Duplicated: rate(0.10), Slow: rate(0.05),
+		LostRequest: rate(0.05), LostReply: rate(0.10), Late: rate(0.08), Duplicated: rate(0.10), Slow: rate(0.08),
 		Crash: every(8 * time.Second), Freeze: every(8 * time.Second), Drop: every(8 * time.Second), Error: every(10 * time.Second),
 		Full: every(12 * time.Second), Flush: every(6 * time.Second), Jump: every(12 * time.Second), Stop: every(12 * time.Second),
 	}

@@ -78,16 +78,16 @@ func (o *operator) pause(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// meddle has a step cancelled whose claim is on its way to the worker: its handler
-// starts for a step that is cancelled already.
-func (w *world) meddle(id string) {
+// meddle has steps cancelled whose claims are on their way to the worker: handlers
+// start for steps that are cancelled already.
+func (w *world) meddle(ids []string) {
 	if !w.running.Load() {
 		return
 	}
-	w.kernel.in(time.Millisecond, hashOf(w.cfg.Seed, []byte("meddle"), []byte(id)), func() {
+	w.kernel.in(time.Millisecond, hashOf(w.cfg.Seed, []byte("meddle"), []byte(ids[0])), func() {
 		select {
-		case w.meddler <- id:
-		default: // it is busy
+		case w.meddler <- ids:
+		default: // there is enough to cancel
 		}
 	})
 }
@@ -96,9 +96,11 @@ func (w *world) meddle(id string) {
 func (w *world) meddles() {
 	o := &operator{w: w, client: w.newClient(w.net.newHost("meddler"))}
 	w.actors.Go(func() {
-		for id := range w.meddler {
-			n, _ := strconv.ParseInt(id, 10, 64)
-			o.done(o.client.Cancel(context.Background(), cyclone.RunID(n)))
+		for ids := range w.meddler {
+			for _, id := range ids {
+				n, _ := strconv.ParseInt(id, 10, 64)
+				o.done(o.client.Cancel(context.Background(), cyclone.RunID(n)))
+			}
 		}
 	})
 }

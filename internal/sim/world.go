@@ -36,7 +36,7 @@ type world struct {
 	cover   *Coverage
 	actors  sync.WaitGroup
 	crew    sync.WaitGroup // workers
-	meddler chan string    // ids to cancel at once
+	meddler chan []string  // ids to cancel at once
 	running atomic.Bool    // load and faults go on
 	closing atomic.Bool    // no more workers
 	kinds   kinds
@@ -62,7 +62,7 @@ func newWorld(t testing.TB, cfg Config) *world {
 	}
 	w := &world{
 		t: t, cfg: cfg, server: server, ledger: newLedger(), trace: newTrace(logged), cover: &Coverage{},
-		clock: &serverClock{server: server}, snoozes: map[string]int{}, begun: map[string]time.Time{}, meddler: make(chan string),
+		clock: &serverClock{server: server}, snoozes: map[string]int{}, begun: map[string]time.Time{}, meddler: make(chan []string, 3),
 	}
 	w.kernel = newKernel(func() { w.net.settle() })
 	w.net = &network{k: w.kernel, server: server, seed: cfg.Seed, faults: cfg.Faults, trace: w.trace, cover: w.cover, fail: w.fail, paces: map[string]int{}}
