@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// Advance is the script that ends steps whose end changes more than themselves.
+var Advance = load("advance")
+
 // AdvanceKeys are the fixed keys of Advance.
 type AdvanceKeys struct {
 	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, Results, History, Stats, Subs, Paused, IDs, Sweep, Runs, Journals string

@@ -1,5 +1,8 @@
 package luascripts
 
+// Record is the script that stores what tasks have recorded.
+var Record = load("record")
+
 // RecordKeys are the fixed keys of Record.
 type RecordKeys struct{ Ghosts, Journals string }
 

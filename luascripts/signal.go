@@ -1,9 +1,12 @@
 package luascripts
 
+// Signal is the script that sends a signal to a run.
+var Signal = load("signal")
+
 // SignalKeys are the fixed keys of Signal; Signals is the hash of the run's
 // signals.
 type SignalKeys struct {
-	Steps, Sess, Ghosts, Stats, Subs, Paused, Sweep, Journals, Signals string
+	Steps, Sess, Stats, Paused, Sweep, Journals, Signals string
 }
 
 // SignalTarget is the run that a signal is for.
@@ -28,7 +31,6 @@ type SignalInput struct {
 	Session    Session
 	Channels   Channels
 	Partition  int
-	Detail     []byte
 	To         SignalTarget // its Signals is the key in SignalKeys
 	Name       string
 	Key        string // by which it is known if it is sent again, "" for none
@@ -41,10 +43,10 @@ type SignalInput struct {
 
 // SignalCall fills c.
 func SignalCall(c *Call, k *SignalKeys, in *SignalInput) {
-	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Stats, k.Subs, k.Paused, k.Sweep, k.Journals, k.Signals)
+	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Stats, k.Paused, k.Sweep, k.Journals, k.Signals)
 	c.queues(in.Queues)
 	c.arg(in.Session.Lane, in.Session.Seq, in.Rouse, in.To.ID, in.To.task(), in.Name, in.Key, in.Payload, in.MaxBytes, in.MaxSignals,
-		in.Channels.Wake, in.Channels.Events, in.Partition, in.Detail, len(in.Queues))
+		in.Channels.Wake, in.Partition, len(in.Queues))
 	for i := range in.Queues {
 		c.arg(&in.Queues[i].Name)
 	}

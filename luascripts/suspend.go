@@ -1,8 +1,11 @@
 package luascripts
 
+// Suspend is the script that takes running tasks off their slots.
+var Suspend = load("suspend")
+
 // SuspendKeys are the fixed keys of Suspend.
 type SuspendKeys struct {
-	Steps, Sess, Ghosts, History, Stats, Subs, Paused, Journals string
+	Steps, Sess, Ghosts, Stats, Subs, Paused, Journals string
 }
 
 // SuspendIn is the index in which a suspended step waits.
@@ -43,7 +46,7 @@ type SuspendInput struct {
 // SuspendCall fills c. Strings are passed by reference and must stay as they are
 // until the call has returned.
 func SuspendCall(c *Call, k *SuspendKeys, in *SuspendInput) {
-	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.History, k.Stats, k.Subs, k.Paused, k.Journals)
+	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Stats, k.Subs, k.Paused, k.Journals)
 	c.queues(in.Queues)
 	c.arg(in.Session.Lane, in.Session.Seq, in.Worker, in.Channels.Wake, in.Channels.Events, in.Partition, in.Detail, len(in.Queues))
 	for i := range in.Queues {

@@ -1,5 +1,8 @@
 package luascripts
 
+// Take is the script that gives a task the signal it waits for.
+var Take = load("take")
+
 // TakeKeys are the keys of Take; Signals is the hash of the run's signals.
 type TakeKeys struct{ Ghosts, Journals, Leased, Journal, Signals string }
 

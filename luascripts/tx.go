@@ -41,8 +41,8 @@ func TxSetAdd(key string, members ...string) TxOp { return TxOp{txSetAdd, key, a
 func TxListPush(key string, values ...string) TxOp { return TxOp{txListPush, key, anys(values)} }
 
 // TxSignal sends a signal to a run of the same partition.
-func TxSignal(to SignalTarget, name, key, payload string) TxOp {
-	return TxOp{txSignal, to.Signals, []any{to.ID, to.task(), name, key, payload}}
+func TxSignal(to SignalTarget, name, payload string) TxOp {
+	return TxOp{txSignal, to.Signals, []any{to.ID, to.task(), name, payload}}
 }
 
 // TxEnqueue enqueues a run of a single step to a queue and lane of the call,
@@ -58,7 +58,8 @@ const (
 	TxNotInteger = "integer"   // the key holds no integer of 64 bits
 	TxOverflow   = "overflow"  // the sum has more than 64 bits
 	TxTooLarge   = "large"     // a value is over the limit
-	TxArguments  = "arguments" // the command lacks arguments or has too many
+	TxArguments  = "arguments" // the command lacks arguments, or has too many or an impossible one
+	TxIDsLost    = "ids"       // the counter of ids was deleted or set back
 	// Beside them the outcomes of a signal that is refused: SignalUnknown,
 	// SignalEnded, SignalFull, SignalTooLarge.
 )

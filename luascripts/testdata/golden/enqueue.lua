@@ -88,6 +88,13 @@ local function count(stats, now, verb, n)
   redis.call('HINCRBY', stats, string.format('%.0f:%s', math.floor(now / 60000), verb), n)
   redis.call('HINCRBY', stats, 'total:' .. verb, n)
 end
+-- ids: whoever deletes the counter of ids or sets it back would have ids handed out again. ids_lost looks at it against
+-- what was ever enqueued, a run of many steps counting once, and against what is stored.
+local function ids_lost(ids, steps, stats)
+  local last = tonumber(redis.call('GET', ids) or 0)
+  local used = tonumber(redis.call('HGET', stats, 'total:enqueued') or 0)
+  return last < used or last == 0 and redis.call('EXISTS', steps) == 1
+end
 local FIXED, PER_QUEUE = 9, 5
 local IDS_LOST, TOO_LARGE = -4, -5
 local steps, sess, uniq, uniqof, uniqx = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -147,13 +154,8 @@ for i = 0, nitems - 1 do
     return refuse(TOO_LARGE)
   end
 end
-if block > 0 then
-  -- Whoever deletes the counter or sets it back would have ids handed out again.
-  local last = tonumber(redis.call('GET', ids) or 0)
-  local used = tonumber(redis.call('HGET', stats, 'total:enqueued') or 0)
-  if last < used or last == 0 and redis.call('EXISTS', steps) == 1 then
-    return refuse(IDS_LOST)
-  end
+if block > 0 and ids_lost(ids, steps, stats) then
+  return refuse(IDS_LOST)
 end
 local now = now_ms()
 
