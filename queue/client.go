@@ -104,6 +104,7 @@ func (c *Client) Close() error {
 	if d != nil {
 		for _, part := range d.parts {
 			part.enqueues.close()
+			part.builds.close()
 		}
 	}
 	c.listen.close()

@@ -35,6 +35,7 @@ type partition struct {
 	wake      string   // prefix of the workers' wake channels
 	calls     lanePool // turns and operators' calls
 	enqueues  batcher
+	builds    runBatcher
 	announced announced
 }
 
@@ -69,6 +70,7 @@ func (c *Client) join(ctx context.Context) (*deployment, error) {
 		part := &partition{client: c, number: p, keys: keys.partition(p), wake: keys.wake("")}
 		part.calls.part = part
 		part.enqueues.init(part)
+		part.builds.part = part
 		d.parts[p] = part
 	}
 	c.space.Store(d)

@@ -28,9 +28,6 @@ type Child struct {
 	// DelayMs is how long it waits when it is released, StartMs the time before which
 	// it does not start. One of them is 0.
 	DelayMs, StartMs int64
-	// Single tells that it depends on nothing else, so that it is released without
-	// counting.
-	Single bool
 }
 
 // Parent is a step that waits for the run.
@@ -42,7 +39,7 @@ type Parent struct {
 const flagWide = 1
 
 // appendPart appends nil, or the array: index, flags, children as arrays of index,
-// queue (nil: default), lane, delay ms or, below zero, start ms, single 0 or 1; mode, refs as arrays of node
+// queue (nil: default), lane, delay ms or, below zero, start ms; mode, refs as arrays of node
 // and field names.
 func appendPart(dst []byte, p *Part) []byte {
 	if p == nil {
@@ -72,16 +69,11 @@ func appendPart(dst []byte, p *Part) []byte {
 }
 
 func appendChild(dst []byte, c *Child) []byte {
-	dst = pack.AppendArray(dst, 5)
+	dst = pack.AppendArray(dst, 4)
 	dst = pack.AppendInt(dst, int64(c.Index))
 	dst = appendOptionalString(dst, c.Queue, c.Queue != wire.DefaultQueue)
 	dst = pack.AppendUint(dst, uint64(c.Priority))
-	dst = pack.AppendInt(dst, c.DelayMs-c.StartMs)
-	single := uint64(0)
-	if c.Single {
-		single = 1
-	}
-	return pack.AppendUint(dst, single)
+	return pack.AppendInt(dst, c.DelayMs-c.StartMs)
 }
 
 func readPart(r *pack.Reader) *Part {
@@ -93,7 +85,7 @@ func readPart(r *pack.Reader) *Part {
 	}
 	p := &Part{Index: readNode(r), Wide: r.IntIn(0, flagWide) == flagWide}
 	for range r.ArrayLen() {
-		if r.ArrayLen() != 5 {
+		if r.ArrayLen() != 4 {
 			r.Refuse()
 		}
 		c := Child{Index: readNode(r), Queue: wire.DefaultQueue}
@@ -106,7 +98,6 @@ func readPart(r *pack.Reader) *Part {
 		} else {
 			c.DelayMs = wait
 		}
-		c.Single = r.IntIn(0, 1) == 1
 		if r.Err() != nil {
 			return nil
 		}

@@ -41,7 +41,7 @@ func fullEnvelope() *Envelope {
 	}
 	e.Part = &Part{
 		Index:    7,
-		Children: []Child{{Index: 8, Queue: wire.DefaultQueue, Priority: wire.Low, Single: true}, {Index: 300, Queue: "mail", DelayMs: 5000}, {Index: 1, Queue: "mail", StartMs: 5000}},
+		Children: []Child{{Index: 8, Queue: wire.DefaultQueue, Priority: wire.Low}, {Index: 300, Queue: "mail", DelayMs: 5000}, {Index: 1, Queue: "mail", StartMs: 5000}},
 		Mode:     wire.FromJoin, Refs: []wire.InputRef{{Node: 1, Path: []string{"Customer", "Name"}}, {Node: 6}},
 	}
 	e.Parent = &Parent{Step: "12.3", Signal: "child.1"}
@@ -105,7 +105,6 @@ func anyPart(t *rapid.T) *Part {
 		p.Children = append(p.Children, Child{
 			Index: node.Draw(t, "child"), Queue: rapid.OneOf(rapid.Just(wire.DefaultQueue), anyName).Draw(t, "child's queue"),
 			Priority: wire.Priority(rapid.IntRange(0, 2).Draw(t, "lane")), DelayMs: rapid.Int64Range(0, maxStoredInt).Draw(t, "delay"),
-			Single: rapid.Bool().Draw(t, "single"),
 		})
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "refs") {

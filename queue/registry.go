@@ -34,6 +34,18 @@ func (a *announced) fresh(batch []*item, now time.Time) (queues []string) {
 	return queues
 }
 
+// stale returns those of the queues that have to be announced.
+func (a *announced) stale(names []string, now time.Time) (queues []string) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, name := range names {
+		if at, ok := a.at[name]; (!ok || now.Sub(at) >= renewAfter) && !slices.Contains(queues, name) {
+			queues = append(queues, name)
+		}
+	}
+	return queues
+}
+
 func (a *announced) note(queues []string, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -49,7 +61,17 @@ func (a *announced) note(queues []string, now time.Time) {
 // nothing of the batch is stored.
 func (p *partition) announce(ctx context.Context, batch []*item) error {
 	now := time.Now()
-	queues := p.announced.fresh(batch, now)
+	return p.list(ctx, p.announced.fresh(batch, now), now)
+}
+
+// announceQueues is announce for queues that steps are going to be in later.
+func (p *partition) announceQueues(ctx context.Context, names []string) error {
+	now := time.Now()
+	return p.list(ctx, p.announced.stale(names, now), now)
+}
+
+// list puts queues on the partition's list.
+func (p *partition) list(ctx context.Context, queues []string, now time.Time) error {
 	if len(queues) == 0 {
 		return nil
 	}

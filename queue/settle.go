@@ -27,6 +27,9 @@ type settled struct {
 	body       []byte        // what is stored from now on
 	result     []byte
 	keep       time.Duration // of the result
+	journal    bool          // the step has one
+	tx         *wire.Content
+	pause      *Pause // of a suspended task
 }
 
 // nothing is the rest of most settlements.
@@ -46,10 +49,17 @@ type Failure struct {
 // Complete ends the step successfully and keeps its output for the given time,
 // 0 to keep nothing. output is the encoded result and codec its codec's id.
 func Complete(c *Claimed, attempt int, codec uint8, output []byte, keep time.Duration, at time.Time) Settlement {
-	if keep <= 0 {
+	if c.Envelope != nil && c.Envelope.Parent != nil {
+		keep = max(keep, childKept)
+	}
+	node := c.Step.Node > 0 // its output is kept with its run
+	if keep <= 0 && !node {
 		return Settlement{Claim: c, Attempt: attempt, op: luascripts.OpComplete, rest: &nothing}
 	}
 	kept := appendResult(nil, result{FinishedMS: at.UnixMilli(), Attempt: attempt, Codec: codec, Output: output})
+	if node {
+		return Settlement{Claim: c, Attempt: attempt, op: luascripts.OpComplete, rest: &settled{result: kept}}
+	}
 	return Settlement{Claim: c, Attempt: attempt, op: luascripts.OpKeep, rest: &settled{result: kept, keep: keep}}
 }
 
@@ -101,9 +111,15 @@ func failed(c *Claimed, f Failure, op luascripts.Op, kind RecordType, delay time
 	env := c.Envelope
 	if env == nil { // unreadable: a stand-in that says why
 		env = &Envelope{Kind: unreadableKind, Node: unreadableKind, Queue: c.Queue, Priority: wire.Priority(c.Priority)}
+		if c.Step.Node > 0 {
+			env.Part = &Part{Index: c.Step.Node - 1}
+		}
 		c.Envelope = env
 	}
 	env.Failures += f.Failures
+	if kind == RecordDiscarded {
+		env.Discards++
+	}
 	env.LostSeen = max(env.LostSeen, f.LostSeen)
 	env.AddRecord(Record{
 		At: f.At.UnixMilli(), Type: kind, Attempt: f.Attempt, Error: f.Error, Code: f.Code, Stack: f.Stack,

@@ -45,6 +45,7 @@ type Claimed struct {
 	partition int
 	member    string // id:token
 	digits    int    // of the id
+	inputs    *inputs
 }
 
 // id is the run's id as scripts know it.
@@ -132,6 +133,9 @@ type TurnReply struct {
 	Rank int
 	// More tells that there may be more to claim at once.
 	More bool
+	// Trouble tells why steps that were claimed are not among Claimed: what their
+	// inputs are made of could not be read. They come back when their leases end.
+	Trouble error
 	// Sweep tells that work on runs of many steps is due.
 	Sweep bool
 	// Now is Redis' time.
@@ -172,7 +176,9 @@ func (s *Store) Turn(ctx context.Context, req *TurnRequest) (*TurnReply, error) 
 		if err != nil {
 			return nil, err
 		}
-		return t.read(reply, sent), nil
+		out := t.read(reply, sent)
+		out.Trouble = s.gather(ctx, p, out)
+		return out, nil
 	}
 }
 

@@ -1,0 +1,412 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/wire"
+	"github.com/cyclone-queue/cyclone/luascripts"
+)
+
+const (
+	// buildNodes is how many nodes one script call stores; a run that has more is
+	// stored in several calls.
+	buildNodes = 400
+	// buildExpiry is when a run that is stored in several calls is given up, if no
+	// call has come for so long.
+	buildExpiry = 10 * time.Minute
+	// buildFlight is how many calls may be under way on one partition.
+	buildFlight = 2
+)
+
+// runBatcher groups the runs of many steps that are enqueued on one partition: what
+// waits when a call comes back travels with the next one.
+type runBatcher struct {
+	part *partition
+
+	mu      sync.Mutex
+	waiting []*runItem
+	flight  int
+	closed  bool
+}
+
+// add puts a run in line and sees to it that somebody sends it.
+func (b *runBatcher) add(it *runItem) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		it.fail(ErrClosed)
+		return
+	}
+	b.waiting = append(b.waiting, it)
+	if b.flight < min(len(b.waiting), buildFlight) {
+		b.flight++
+		b.part.client.work.Go(b.run)
+	}
+}
+
+// close refuses what comes from now on.
+func (b *runBatcher) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+}
+
+// withdraw removes a run that still waits.
+func (b *runBatcher) withdraw(it *runItem) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at := slices.Index(b.waiting, it)
+	if at >= 0 {
+		b.waiting = slices.Delete(b.waiting, at, at+1)
+	}
+	return at >= 0
+}
+
+// next takes what fits into one call, a large run alone, or signs off.
+func (b *runBatcher) next() []*runItem {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n, ids, size := 0, 0, 0
+	for _, it := range b.waiting {
+		ids, size = ids+1+len(it.nodes), size+it.size+len(it.graph)
+		if n > 0 && (ids > luascripts.MaxIDs || size > batchBytes) {
+			break
+		}
+		n++
+	}
+	if n == 0 {
+		b.flight--
+		return nil
+	}
+	batch := slices.Clone(b.waiting[:n])
+	b.waiting = slices.Delete(b.waiting, 0, n)
+	return batch
+}
+
+func (b *runBatcher) run() {
+	lanes := &b.part.enqueues.lanes
+	s := buildSender{p: b.part, lane: lanes.take()}
+	for {
+		batch := b.next()
+		if batch == nil {
+			lanes.put(s.lane)
+			return
+		}
+		if err := s.announce(batch); err != nil {
+			fail(batch, err)
+			continue
+		}
+		if len(batch) == 1 && batch[0].large() {
+			s.sendLarge(batch[0])
+		} else {
+			s.send(batch)
+		}
+	}
+}
+
+func (it *runItem) large() bool {
+	return len(it.nodes) > buildNodes || it.size+len(it.graph) > batchBytes
+}
+
+// fail answers the run with an error.
+func (it *runItem) fail(err error) {
+	it.receipt.Err = err
+	it.ticket.settle(1)
+}
+
+func fail(batch []*runItem, err error) {
+	for _, it := range batch {
+		it.fail(err)
+	}
+}
+
+// buildSender makes the calls.
+type buildSender struct {
+	p      *partition
+	lane   *lane
+	input  luascripts.BuildInput
+	detail detail
+}
+
+// announce puts the queues of all nodes on the partition's list: children are made
+// ready by scripts.
+func (s *buildSender) announce(batch []*runItem) error {
+	var names []string
+	for _, it := range batch {
+		names = append(names, it.queues...)
+	}
+	return s.p.announceQueues(context.Background(), names)
+}
+
+// send stores runs that fit into one call together.
+func (s *buildSender) send(batch []*runItem) {
+	ids := make([]int64, len(batch))
+	answer, err := s.call(len(batch), 0, batch[0].replicas, func(next func() int64) {
+		s.reset()
+		for i, it := range batch {
+			ids[i] = next()
+			run := s.newRun(it, ids[i], luascripts.BuildWhole)
+			s.begin(it, &run)
+			s.bodies(it, &run, 0, len(it.nodes))
+			s.input.Runs = append(s.input.Runs, run)
+		}
+	})
+	if err != nil {
+		fail(batch, err)
+		return
+	}
+	for i, it := range batch {
+		it.receipt.ID = cyclone.RunID(ids[i])
+	}
+	for _, refused := range answer.Refused {
+		batch[refused.Run].refuse(refused)
+	}
+	for _, it := range batch {
+		s.tell(it, answer.NowMS)
+		it.ticket.settle(1)
+	}
+}
+
+// refuse reads why the run was not built.
+func (it *runItem) refuse(r luascripts.BuildRefusal) {
+	if r.Reason != luascripts.BuildHeld {
+		*it.receipt = cyclone.Receipt{Err: fmt.Errorf("workflow %s: building it was given up: %s", it.name, r.Reason)}
+		return
+	}
+	n, _ := strconv.ParseInt(r.Holder, 10, 64)
+	holder := cyclone.RunID(n)
+	if it.conflict == wire.ConflictReject {
+		*it.receipt = cyclone.Receipt{Err: &cyclone.DuplicateError{Key: it.key, Holder: holder}}
+		return
+	}
+	*it.receipt = cyclone.Receipt{ID: holder, Existing: true}
+}
+
+// sendLarge stores a run chunk by chunk. A run that is not committed has no effect
+// and is removed when its time has passed.
+func (s *buildSender) sendLarge(it *runItem) {
+	id, done := int64(0), 0
+	for done < len(it.nodes) {
+		end := s.chunkEnd(it, done)
+		phase := luascripts.BuildAdd
+		switch {
+		case end == len(it.nodes):
+			phase = luascripts.BuildCommit
+		case done == 0:
+			phase = luascripts.BuildOpen
+		}
+		fresh := 0
+		if done == 0 {
+			fresh = 1
+		}
+		answer, err := s.call(fresh, it.size, it.replicas, func(next func() int64) {
+			s.reset()
+			if done == 0 {
+				id = next()
+			}
+			run := s.newRun(it, id, phase)
+			if phase == luascripts.BuildCommit {
+				s.begin(it, &run)
+			}
+			s.bodies(it, &run, done, end)
+			s.input.Runs = append(s.input.Runs, run)
+		})
+		if err == nil && len(answer.Refused) > 0 {
+			it.refuse(answer.Refused[0])
+			it.ticket.settle(1)
+			return
+		}
+		if err != nil {
+			it.fail(fmt.Errorf("workflow %s: %d of %d nodes were sent: %w", it.name, done, len(it.nodes), err))
+			return
+		}
+		if done = end; done == len(it.nodes) {
+			it.receipt.ID = cyclone.RunID(id)
+			s.tell(it, answer.NowMS)
+		}
+	}
+	it.ticket.settle(1)
+}
+
+// chunkEnd is where the chunk ends that begins at a node. The first one is never
+// the last one, so that a large run has an opening and a commit.
+func (s *buildSender) chunkEnd(it *runItem, from int) int {
+	end, size := from, 0
+	for end < len(it.nodes) && end-from < buildNodes && (end == from || size+len(it.nodes[end].body) <= batchBytes) {
+		size += len(it.nodes[end].body)
+		end++
+	}
+	if from == 0 && end == len(it.nodes) {
+		end--
+	}
+	return end
+}
+
+func (s *buildSender) reset() {
+	s.input.Queues, s.input.Runs = s.input.Queues[:0], s.input.Runs[:0]
+	s.detail.reset()
+}
+
+func (s *buildSender) newRun(it *runItem, id int64, phase luascripts.BuildPhase) luascripts.BuildRun {
+	text := strconv.FormatInt(id, 10)
+	run := luascripts.BuildRun{
+		Key: s.p.keys.run(text), ID: text, Phase: phase, ExpiryMS: buildExpiry.Milliseconds(),
+		Digest: it.digest, ScopeMS: it.scopeMS,
+	}
+	if phase == luascripts.BuildWhole || phase == luascripts.BuildOpen {
+		run.Graph, run.Nodes, run.KeepMS, run.Up = it.graph, len(it.nodes), it.keepMS, it.parent
+	}
+	return run
+}
+
+// begin adds what the run starts with.
+func (s *buildSender) begin(it *runItem, run *luascripts.BuildRun) {
+	run.Deadline = it.deadline
+	if run.Sweep = it.roots() > buildNodes; run.Sweep {
+		return // they stand among the blocked ones
+	}
+	for i := range it.nodes {
+		n := &it.nodes[i]
+		if n.deps > 0 {
+			continue
+		}
+		run.Roots = append(run.Roots, luascripts.BuildRoot{
+			Queue: s.queue(it.queues[n.queue]), Lane: n.lane, Member: memberOf(run.ID, i), Due: n.due,
+		})
+		s.detail.add(n.kind, n.name, 1, "", "")
+	}
+}
+
+// roots counts the nodes that depend on nothing.
+func (it *runItem) roots() (n int) {
+	for i := range it.nodes {
+		if it.nodes[i].deps == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// bodies adds some of the nodes.
+func (s *buildSender) bodies(it *runItem, run *luascripts.BuildRun, from, to int) {
+	swept := it.roots() > buildNodes
+	for i := from; i < to; i++ {
+		n := &it.nodes[i]
+		run.Bodies = append(run.Bodies, luascripts.BuildBody{Member: memberOf(run.ID, i), Body: n.body})
+		if n.deps > 0 || swept {
+			run.Blocked = append(run.Blocked, luascripts.BuildBlocked{Field: "d" + strconv.Itoa(i), Count: n.deps})
+		}
+	}
+}
+
+func (s *buildSender) queue(name string) int {
+	for i := range s.input.Queues {
+		if s.input.Queues[i].Name == name {
+			return i
+		}
+	}
+	k := s.p.keys.queue(name)
+	s.input.Queues = append(s.input.Queues, luascripts.EnqueueQueue{Name: name, Scheduled: k.scheduled, Waiters: k.waiters, Ready: k.ready})
+	return len(s.input.Queues) - 1
+}
+
+// call makes one call, which takes so many ids from the lane's block; fill writes it.
+func (s *buildSender) call(ids, size, replicas int, fill func(next func() int64)) (luascripts.BuildReply, error) {
+	p := s.p
+	partitions := int64(len(p.client.space.Load().parts))
+	for {
+		if s.lane.void {
+			s.lane = p.enqueues.lanes.take()
+		}
+		if s.lane.ids.len() < ids {
+			if err := s.block(ids); err != nil {
+				if errors.Is(err, errLaneVoid) {
+					continue
+				}
+				return luascripts.BuildReply{}, err
+			}
+			continue
+		}
+		fill(func() int64 {
+			id := s.lane.ids.next*partitions + int64(p.number)
+			s.lane.ids.next++
+			return id
+		})
+		t := tries{budget: p.client.cfg.ResendFor, replicas: replicas}
+		reply, err := s.session(&t)
+		if errors.Is(err, errLaneVoid) {
+			continue
+		}
+		if err != nil {
+			return luascripts.BuildReply{}, err
+		}
+		answer := luascripts.ParseBuild(reply)
+		if t.acks < replicas {
+			return answer, cyclone.ErrNotReplicated
+		}
+		return answer, nil
+	}
+}
+
+// block asks for ids without building anything.
+func (s *buildSender) block(ids int) error {
+	s.reset()
+	s.input.Block = int64(max(blockAhead, 4*ids))
+	defer func() { s.input.Block = 0 }()
+	reply, err := s.session(&tries{budget: s.p.client.cfg.ResendFor})
+	if err != nil {
+		return err
+	}
+	first := luascripts.ParseBuild(reply).First
+	s.lane.ids = idBlock{next: first, end: first + s.input.Block}
+	return nil
+}
+
+// session sends the call as it is filled.
+func (s *buildSender) session(t *tries) ([]any, error) {
+	p, in := s.p, &s.input
+	in.MaxBytes = max(p.client.maxBody(), maxGraph)
+	in.Channels, in.Partition, in.Detail = p.channels(), p.number, s.detail.bytes()
+	k := p.keys
+	var call luascripts.Call
+	luascripts.BuildCall(&call, &luascripts.BuildKeys{
+		Steps: k.steps(), Sess: k.sess(), Uniq: k.uniq(), UniqOf: k.uniqof(), UniqX: k.uniqx(), IDs: k.ids(),
+		Subs: k.subs(), Stats: k.stats(), Paused: k.paused(), Sweep: k.sweep(), Building: k.building(),
+	}, in)
+	reply, err := p.session(context.Background(), s.lane, luascripts.Build, &call, t)
+	if errors.Is(err, errIDsLost) {
+		if err := p.restoreIDs(p.client.life); err != nil {
+			return nil, fmt.Errorf("queue: restore the counter of ids: %w", refine(err))
+		}
+		return nil, errLaneVoid
+	}
+	return reply, refine(err)
+}
+
+// tell passes the events of a new run to the process's own listeners.
+func (s *buildSender) tell(it *runItem, nowMS int64) {
+	if len(s.p.client.onEvent) == 0 || it.receipt.Existing || it.receipt.Err != nil {
+		return
+	}
+	for i := range it.nodes {
+		n := &it.nodes[i]
+		if n.deps > 0 {
+			continue
+		}
+		state := cyclone.StepReady
+		if n.due != "" {
+			state = cyclone.StepScheduled
+		}
+		s.p.client.emit(cyclone.StepEvent{
+			Type: cyclone.EventEnqueued, RunID: it.receipt.ID, Node: n.name, Kind: n.kind, Queue: it.queues[n.queue],
+			State: state, Attempt: 1, At: timeOf(nowMS),
+		})
+	}
+}
