@@ -17,6 +17,9 @@ const (
 	EventFailed EventType = "failed"
 	// EventSnoozed is a step that its handler put back.
 	EventSnoozed EventType = "snoozed"
+	// EventSuspended is a task, or a node that waits, that has given its slot back until
+	// a time or a signal.
+	EventSuspended EventType = "suspended"
 	// EventReleased is a step that its worker gave back unfinished, uncounted.
 	EventReleased EventType = "released"
 	// EventLost is a step whose lease expired.

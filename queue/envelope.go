@@ -37,7 +37,7 @@ const (
 //	0 version  1 kind  2 codec  3 payload  4 enqueued ms
 //	5 queue  6 node  7 priority  8 failures  9 options  10 meta (k, v, k, v …)
 //	11 digest  12 snoozes  13 lost leases counted  14 history
-//	15 part of a run of many steps  16 parent
+//	15 part of a run of many steps  16 parent  17 discards
 const (
 	slotEnqueued = 4
 	slotQueue    = 5
@@ -52,7 +52,8 @@ const (
 	slotHistory  = 14
 	slotPart     = 15
 	slotParent   = 16
-	slotCount    = 17
+	slotDiscards = 17
+	slotCount    = 18
 )
 
 // Envelope is one stored step: what to run, with what, and what has happened to
@@ -99,6 +100,9 @@ type Envelope struct {
 	// Parent is the step that waits for the end of the run, nil for none. It stands
 	// with the one step of a run, or with the run of many.
 	Parent *Parent
+	// Discards counts how often the step was discarded: whoever runs it after that
+	// runs it because an operator has opened it again.
+	Discards int
 }
 
 // knownKinds and knownNames spare an allocation for each kind, node and queue that
@@ -166,6 +170,8 @@ func (e *Envelope) Decode(b []byte) error {
 // its default.
 func (e *Envelope) slots() int {
 	switch {
+	case e.Discards != 0:
+		return slotDiscards + 1
 	case e.Parent != nil:
 		return slotParent + 1
 	case e.Part != nil:
@@ -231,8 +237,10 @@ func (e *Envelope) appendSlot(dst []byte, slot int) []byte {
 		return appendHistory(dst, e.History)
 	case slotPart:
 		return appendPart(dst, e.Part)
-	default: // slotParent
+	case slotParent:
 		return appendParent(dst, e.Parent)
+	default: // slotDiscards
+		return pack.AppendInt(dst, int64(e.Discards))
 	}
 }
 
@@ -268,6 +276,8 @@ func (e *Envelope) readSlot(r *pack.Reader, slot int) {
 		e.Part = readPart(r)
 	case slotParent:
 		e.Parent = readParent(r)
+	case slotDiscards:
+		e.Discards = int(r.IntIn(0, math.MaxInt32))
 	}
 }
 

@@ -108,6 +108,8 @@ func meaningOf(verb string, waits bool, code string) (cyclone.EventType, cyclone
 		state = cyclone.StepRetrying
 	case cyclone.EventSnoozed:
 		state = cyclone.StepSnoozed
+	case cyclone.EventSuspended:
+		state = cyclone.StepWaiting
 	case cyclone.EventDiscarded:
 		event, state = discardEvent(code), cyclone.StepExhausted
 	case cyclone.EventCancelled:

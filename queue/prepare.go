@@ -34,6 +34,7 @@ type item struct {
 	conflict    wire.Conflict
 	scopeMS     int64
 	replicas    int
+	parent      *Parent // of a child run
 
 	ticket  *ticket
 	receipt *cyclone.Receipt // where the answer goes
@@ -75,7 +76,7 @@ func (c *Client) prepare(it *item, spec *wire.Spec) error {
 		it.key, it.scopeMS = o.RequestKey, requestKeyLife.Milliseconds()
 		it.digest = digestOf("r", it.queue, it.kind, it.key, nil)
 	}
-	env := Envelope{Kind: it.kind, Queue: it.queue, Priority: wire.Priority(it.lane), Codec: codec, Payload: payload, EnqueuedMs: c.clock.nowMS(), Meta: o.Meta}
+	env := Envelope{Kind: it.kind, Queue: it.queue, Priority: wire.Priority(it.lane), Codec: codec, Payload: payload, EnqueuedMs: c.clock.nowMS(), Meta: o.Meta, Parent: it.parent}
 	if it.scopeMS == 0 {
 		env.Digest = it.digest // a retry takes the key again
 	}
