@@ -35,7 +35,7 @@ func StartCluster(t testing.TB, name string, n int, args ...string) *Cluster {
 		}
 		buses[i] = strconv.Itoa(bus)
 		node := startReal(t, name, append([]string{
-			"--cluster-enabled", "yes", "--cluster-port", buses[i], "--cluster-node-timeout", "5000",
+			"--cluster-enabled", "yes", "--cluster-port", buses[i], "--cluster-node-timeout", "15000",
 		}, args...))
 		c.Nodes = append(c.Nodes, node)
 		from, to := i*clusterSlots/n, (i+1)*clusterSlots/n-1

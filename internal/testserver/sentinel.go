@@ -41,7 +41,7 @@ func StartSentinel(t testing.TB, name string, replicas, watchers int, args ...st
 	await(t, "the replicas follow", func() error {
 		return contains(s.Primary, "replication", "state=online", replicas)
 	})
-	config := fmt.Sprintf("sentinel monitor %[1]s %[2]s %[3]s 1\nsentinel down-after-milliseconds %[1]s 5000\nsentinel failover-timeout %[1]s 10000\n",
+	config := fmt.Sprintf("sentinel monitor %[1]s %[2]s %[3]s 1\nsentinel down-after-milliseconds %[1]s 15000\nsentinel failover-timeout %[1]s 10000\n",
 		masterName, host, port)
 	for range watchers {
 		s.Watchers = append(s.Watchers, startConfigured(t, name, config, []string{"--sentinel"}))

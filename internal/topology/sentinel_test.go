@@ -31,7 +31,7 @@ func TestSentinel(t *testing.T) {
 // failover has the replica take over while there is load.
 func (s *site) failover(c *testserver.Sentinel) {
 	s.Helper()
-	stop := s.work(2)
+	stop := s.work(3 * time.Second) // what the failover loses of a settlement runs again after that
 	ctx, end := context.WithCancel(s.Context())
 	defer end()
 	producers := []*producer{

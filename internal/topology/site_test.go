@@ -63,15 +63,15 @@ func (s *site) newClient() *queue.Client {
 
 func (s *site) logger() *slog.Logger { return slog.New(slog.NewTextHandler(&s.log, nil)) }
 
-// work runs workers, each with a client of its own, until the function returned is
-// called or the test ends.
-func (s *site) work(n int) (stop func()) {
+// work runs two workers, each with a client of its own, until the function returned
+// is called or the test ends.
+func (s *site) work(lease time.Duration) (stop func()) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var crew sync.WaitGroup
-	for range n {
+	for range 2 {
 		w, err := worker.New(s.newClient(), worker.Config{
-			Queues: worker.Queues(queueNames...), Concurrency: 20, Lease: 3 * time.Second, Logger: s.logger(),
+			Queues: worker.Queues(queueNames...), Concurrency: 20, Lease: lease, Logger: s.logger(),
 		})
 		if err != nil {
 			s.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/queue"
+	"github.com/cyclone-queue/cyclone/worker"
 )
 
 // How many of each kind the story has.
@@ -28,7 +29,7 @@ func (s *site) story() {
 	s.holdBack()
 	keys := s.load()
 	s.unique()
-	stop := s.work(2)
+	stop := s.work(worker.DefaultLease)
 	s.drained("default", "mail", "bulk")
 	for _, key := range keys {
 		if n := s.jobs.times(key); n != 1 {
