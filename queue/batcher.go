@@ -83,13 +83,15 @@ func (b *batcher) start() int {
 func (b *batcher) run() {
 	defer b.part.client.work.Done()
 	l := b.lanes.take()
-	var sender batchSender
+	sender := senders.Get().(*batchSender)
 	for {
-		batch := b.next()
-		if batch == nil {
+		batch := b.next(sender.batch[:0])
+		if len(batch) == 0 {
 			b.lanes.put(l)
+			senders.Put(sender)
 			return
 		}
+		sender.batch = batch
 		for len(batch) > 0 {
 			if l.void {
 				l = b.lanes.take()
@@ -99,21 +101,21 @@ func (b *batcher) run() {
 	}
 }
 
-// next takes a batch, or signs off.
-func (b *batcher) next() []*item {
+// next moves a batch into room, or nothing and signs off.
+func (b *batcher) next(room []*item) []*item {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.gather()
 	if len(b.waiting) == 0 {
 		b.flight--
-		return nil
+		return room
 	}
 	n, size := 0, 0
 	for n < len(b.waiting) && n < batchItems && (n == 0 || size+len(b.waiting[n].body) <= batchBytes) {
 		size += len(b.waiting[n].body)
 		n++
 	}
-	batch := append([]*item(nil), b.waiting[:n]...)
+	batch := append(room, b.waiting[:n]...)
 	rest := copy(b.waiting, b.waiting[n:])
 	clear(b.waiting[rest:])
 	b.waiting = b.waiting[:rest]
@@ -149,12 +151,18 @@ func (b *batcher) withdraw(t *ticket) int {
 
 // batchSender builds and sends one call at a time; its memory is used again.
 type batchSender struct {
+	batch  []*item // memory for the next one
 	call   luascripts.Call
 	input  luascripts.EnqueueInput
 	detail detail
 	ids    []int64 // by position in the batch
-	order  []int   // positions in the batch, in the order of the call
+	lens   []int   // of the ids as text
+	digits []byte
+	order  []int // positions in the batch, in the order of the call
 }
+
+// senders are those of batchers that had nothing to send.
+var senders = sync.Pool{New: func() any { return new(batchSender) }}
 
 // blockAhead is how many ids a lane asks for at least.
 const blockAhead = 256
@@ -203,21 +211,20 @@ func (s *batchSender) build(p *partition, l *lane, batch []*item) (replicas int)
 	in := &s.input
 	in.Queues, in.Items = in.Queues[:0], in.Items[:0]
 	groups := in.Groups[:0]
-	s.ids, s.order = s.ids[:0], s.order[:0]
+	s.order = s.order[:0]
 	s.detail.reset()
-	shift := int64(len(p.client.space.Load().parts))
-	for _, it := range batch {
-		id := l.ids.next*shift + int64(p.number)
-		l.ids.next++
-		s.ids = append(s.ids, id)
+	texts := s.takeIDs(p, l, len(batch))
+	for i, it := range batch {
+		var id string
+		id, texts = texts[:s.lens[i]], texts[s.lens[i]:]
 		replicas = max(replicas, it.replicas)
 		q := s.queue(p, it.queue)
 		if it.plain() {
-			groups = addPlain(groups, q, it.lane, strconv.FormatInt(id, 10), it.body)
+			groups = addPlain(groups, q, it.lane, id, it.body)
 			continue
 		}
 		in.Items = append(in.Items, luascripts.EnqueueItem{
-			Queue: q, Lane: it.lane, ID: strconv.FormatInt(id, 10), Due: it.due, Body: it.body,
+			Queue: q, Lane: it.lane, ID: id, Due: it.due, Body: it.body,
 			Digest: it.digest, Conflict: int(it.conflict), ScopeMS: it.scopeMS,
 		})
 	}
@@ -238,6 +245,21 @@ func (s *batchSender) build(p *partition, l *lane, batch []*item) (replicas int)
 		IDs: k.ids(), Subs: k.subs(), Stats: k.stats(), Paused: k.paused(),
 	}, in)
 	return replicas
+}
+
+// takeIDs takes n ids of the lane's block and returns their texts in one string.
+func (s *batchSender) takeIDs(p *partition, l *lane, n int) string {
+	s.ids, s.lens, s.digits = s.ids[:0], s.lens[:0], s.digits[:0]
+	partitions := int64(len(p.client.space.Load().parts))
+	for range n {
+		id := l.ids.next*partitions + int64(p.number)
+		l.ids.next++
+		s.ids = append(s.ids, id)
+		before := len(s.digits)
+		s.digits = strconv.AppendInt(s.digits, id, 10)
+		s.lens = append(s.lens, len(s.digits)-before)
+	}
+	return string(s.digits)
 }
 
 // inOrder notes which item of the batch is which of the call, and its details.

@@ -76,7 +76,10 @@ func (msgpackCodec) builtin()     {}
 func (msgpackCodec) ID() uint8    { return codecMsgpack }
 func (msgpackCodec) Name() string { return "msgpack" }
 
-func (c msgpackCodec) Marshal(v any) ([]byte, error) {
+func (c msgpackCodec) Marshal(v any) ([]byte, error) { return c.appendTo(nil, v) }
+
+// appendTo appends what Marshal returns.
+func (c msgpackCodec) appendTo(dst []byte, v any) ([]byte, error) {
 	w := msgpackWriters.Get().(*msgpackWriter)
 	defer w.release()
 	w.limit = c.limit
@@ -90,7 +93,7 @@ func (c msgpackCodec) Marshal(v any) ([]byte, error) {
 	if err := pack.Scan(w.b, pack.Limits{}); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPayloadRefused, err)
 	}
-	return append([]byte(nil), w.b...), nil
+	return append(dst, w.b...), nil
 }
 
 func (c msgpackCodec) Unmarshal(b []byte, v any) (err error) {
@@ -312,11 +315,19 @@ func newCodecs(limit int, write Codec, extra ...Codec) (*codecs, error) {
 
 // encode returns v's stored form and the id of the codec that reads it. A nil v
 // has no payload.
-func (s *codecs) encode(v any) (id uint8, payload []byte, err error) {
+func (s *codecs) encode(v any) (id uint8, payload []byte, err error) { return s.encodeIn(nil, v) }
+
+// encodeIn is encode that may put the payload into room, which is empty and stays the
+// caller's.
+func (s *codecs) encodeIn(room []byte, v any) (id uint8, payload []byte, err error) {
 	if v == nil {
-		return codecNone, nil, nil
+		return codecNone, room, nil
 	}
-	payload, err = s.write.Marshal(v)
+	if own, ok := s.write.(msgpackCodec); ok {
+		payload, err = own.appendTo(room, v)
+	} else {
+		payload, err = s.write.Marshal(v)
+	}
 	if err != nil {
 		return 0, nil, err
 	}

@@ -28,8 +28,24 @@ func (c *Client) Enqueue(ctx context.Context, requests ...cyclone.Request) ([]cy
 
 // ticket is one call of Enqueue that waits for its items.
 type ticket struct {
-	left atomic.Int32
-	done chan struct{}
+	left     atomic.Int32
+	done     chan struct{}
+	items    []item
+	receipts []cyclone.Receipt
+}
+
+// newTicket returns a ticket for n items. One for a single item is one allocation.
+func newTicket(n int) *ticket {
+	if n != 1 {
+		return &ticket{items: make([]item, n), receipts: make([]cyclone.Receipt, n)}
+	}
+	one := new(struct {
+		ticket
+		item    [1]item
+		receipt [1]cyclone.Receipt
+	})
+	one.items, one.receipts = one.item[:], one.receipt[:]
+	return &one.ticket
 }
 
 func (t *ticket) settle(n int) {
@@ -43,8 +59,8 @@ func (c *Client) store(ctx context.Context, requests ...cyclone.Request) ([]cycl
 	if len(requests) == 0 {
 		return nil, nil
 	}
-	items := make([]item, len(requests))
-	if err := c.prepareAll(items, requests); err != nil {
+	t := newTicket(len(requests))
+	if err := c.prepareAll(t.items, requests); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -54,19 +70,18 @@ func (c *Client) store(ctx context.Context, requests ...cyclone.Request) ([]cycl
 	if err != nil {
 		return nil, err
 	}
-	receipts := make([]cyclone.Receipt, len(items))
-	t := &ticket{done: make(chan struct{})}
-	t.left.Store(int32(len(items)))
-	for i := range items {
-		items[i].ticket, items[i].receipt = t, &receipts[i]
+	t.done = make(chan struct{})
+	t.left.Store(int32(len(t.items)))
+	for i := range t.items {
+		t.items[i].ticket, t.items[i].receipt = t, &t.receipts[i]
 	}
-	c.place(d, items)
+	c.place(d, t.items)
 	select {
 	case <-t.done:
+		return t.receipts, batchError(t.receipts)
 	case <-ctx.Done():
-		return c.abandon(ctx, d, items, t)
+		return c.abandon(ctx, d, t)
 	}
-	return receipts, batchError(receipts)
 }
 
 func (c *Client) prepareAll(items []item, requests []cyclone.Request) error {
@@ -101,22 +116,23 @@ func (c *Client) place(d *deployment, items []item) {
 	}
 }
 
-// abandon takes back what has not been sent. The receipts of a call that is
-// under way belong to it, so the caller gets others.
-func (c *Client) abandon(ctx context.Context, d *deployment, items []item, t *ticket) ([]cyclone.Receipt, error) {
+// abandon takes back what has not been sent. The receipts of a call that is under
+// way belong to it, so the caller gets others.
+func (c *Client) abandon(ctx context.Context, d *deployment, t *ticket) ([]cyclone.Receipt, error) {
 	withdrawn := 0
 	for _, part := range d.parts {
 		withdrawn += part.enqueues.withdraw(t)
 	}
-	if withdrawn == len(items) {
+	if withdrawn == len(t.items) {
 		return nil, ctx.Err()
 	}
 	select {
-	case <-t.done: // everything else had been answered meanwhile
+	case <-t.done: // answered in the meantime
+		return t.receipts, batchError(t.receipts)
 	default:
 	}
 	err := fmt.Errorf("%w: %w", cyclone.ErrUnknownOutcome, context.Cause(ctx))
-	receipts := make([]cyclone.Receipt, len(items))
+	receipts := make([]cyclone.Receipt, len(t.items))
 	for i := range receipts {
 		receipts[i].Err = err
 	}

@@ -49,24 +49,34 @@ func (it *item) fail(err error) {
 	it.ticket.settle(1)
 }
 
-// scratch has buffers in which envelopes are put together.
+// scratch has buffers in which payloads and envelopes are put together.
 var scratch = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
+
+// release returns a buffer to scratch unless a large payload made it large.
+func release(buf *[]byte) {
+	if cap(*buf) <= 64<<10 {
+		scratch.Put(buf)
+	}
+}
 
 // prepare checks a request and encodes it. Nothing is written yet.
 func (c *Client) prepare(it *item, spec *wire.Spec) error {
 	if spec.Err != nil {
 		return spec.Err
 	}
-	o := spec.Effective()
-	if err := c.checkTogether(&o); err != nil {
+	var room wire.Options
+	o := spec.EffectiveIn(&room)
+	if err := c.checkTogether(o); err != nil {
 		return fmt.Errorf("%s: %w", spec.Kind, err)
 	}
-	codec, payload, err := c.encodeInput(spec)
+	buf := scratch.Get().(*[]byte)
+	defer release(buf)
+	codec, payload, err := c.encodeInput((*buf)[:0], spec)
 	if err != nil {
 		return fmt.Errorf("%s: input: %w", spec.Kind, err)
 	}
 	it.kind, it.queue, it.lane = spec.Kind, o.QueueName(), int(o.Lane())
-	it.due = dueOf(&o)
+	it.due = dueOf(o)
 	it.replicas = o.WaitReplicas
 	switch {
 	case o.Set.Has(wire.FieldUnique):
@@ -80,13 +90,9 @@ func (c *Client) prepare(it *item, spec *wire.Spec) error {
 	if it.scopeMS == 0 {
 		env.Digest = it.digest // a retry takes the key again
 	}
-	env.setExplicit(&spec.Options, &o)
-	buf := scratch.Get().(*[]byte)
-	*buf = env.Append((*buf)[:0])
-	it.body = string(*buf)
-	if cap(*buf) <= 64<<10 {
-		scratch.Put(buf)
-	}
+	env.setExplicit(&spec.Options, o)
+	*buf = env.Append(payload) // behind the payload, which goes into it
+	it.body = string((*buf)[len(payload):])
 	if len(it.body) > c.maxBody() {
 		return fmt.Errorf("%s: input and options take %d bytes: the limit is %d", spec.Kind, len(it.body), c.maxBody())
 	}
@@ -121,11 +127,12 @@ func milliseconds(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-func (c *Client) encodeInput(spec *wire.Spec) (uint8, []byte, error) {
+// encodeInput encodes the input, in room if the codec can use it.
+func (c *Client) encodeInput(room []byte, spec *wire.Spec) (uint8, []byte, error) {
 	if spec.RawJSON != nil {
 		return c.codecs.encodeJSON(spec.RawJSON)
 	}
-	return c.codecs.encode(spec.Input)
+	return c.codecs.encodeIn(room, spec.Input)
 }
 
 // checkTogether refuses options that exclude each other.

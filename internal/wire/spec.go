@@ -15,10 +15,18 @@ type Spec struct {
 
 // Effective returns the options that apply: the enqueue's over the definition's.
 func (s *Spec) Effective() Options {
-	if s.Def == nil {
-		return s.Options
+	var room Options
+	return *s.EffectiveIn(&room)
+}
+
+// EffectiveIn is Effective without a copy where the spec's own options are all there
+// are; else they are put together in room.
+func (s *Spec) EffectiveIn(room *Options) *Options {
+	if s.Def == nil || s.Def.Options.Set == 0 {
+		return &s.Options
 	}
-	return s.Options.Over(s.Def.Options)
+	*room = s.Options.Over(s.Def.Options)
+	return room
 }
 
 // Class returns the class of the step, ClassAction when only its kind is known.
