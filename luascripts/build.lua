@@ -109,7 +109,7 @@ end
 
 -- Write: bodies first, since HSET is what maxmemory refuses.
 local watched = redis.call('EXISTS', subs) == 1
-local lines, index, started, released = {}, 0, 0, 0
+local lines, index, started = {}, 0, 0
 -- PAD keeps the hash of a run with many nodes out of its O(n) compact encoding.
 local MANY, PAD = 16, string.rep('.', 65)
 
@@ -139,7 +139,7 @@ local function store(r, phase, id)
     fields[#fields + 1] = 'need'
     fields[#fields + 1] = n - nbodies
   elseif phase == 'a' then
-    redis.call('HINCRBY', run_key(r), 'need', -nbodies)
+    redis.call('HINCRBY', run_key(r), 'need', 0 - nbodies)
   else
     fields[#fields + 1] = 'st'
     fields[#fields + 1] = 'r'
@@ -194,7 +194,6 @@ local function start(r, id, former)
     end
   end
   started = started + 1
-  released = released + part.nroots
 end
 
 local refused, stored = {}, {}
@@ -225,12 +224,9 @@ local first = 0
 if block > 0 then
   first = redis.call('INCRBY', ids, block) - block + 1
 end
--- A run is counted as one id that was used, its nodes when they are no longer blocked.
+-- Of a run one id was used, whatever number of nodes it has: ids_lost counts on it.
 if started > 0 then
   count(stats, now, 'enqueued', started)
-end
-if released > 0 then
-  count(stats, now, 'unblocked', released)
 end
 push_ready(FIXED, nq)
 if #lines > 0 then

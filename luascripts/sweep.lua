@@ -63,11 +63,10 @@ local now = now_ms()
 -- Write. A first write that needs no memory lets the rest run at maxmemory.
 redis.call('HDEL', ghosts, '')
 local LIVE = {r = true, F = true, X = true}
-local lines, live, counted = {}, {}, {}
+local lines, live, counted = {}, {}, {cancelled = 0, retried = 0}
 local watched = redis.call('EXISTS', subs) == 1
 
-local function tell(o, verb, counter, due)
-  counted[counter] = (counted[counter] or 0) + 1
+local function tell(o, verb, due)
   if watched then
     lines[#lines + 1] = verb .. ' ' .. ARGV[names + o.q] .. ' ' .. o.member .. ' ' .. o.index .. ' ' .. (due or 0)
   end
@@ -85,16 +84,18 @@ end
 local function finish_node(o)
   redis.call('HSET', run_key(o.r), 's' .. o.node, o.to)
   redis.call('HINCRBY', run_key(o.r), 'left', -1)
-  tell(o, 'cancelled', 'cancelled')
+  counted.cancelled = counted.cancelled + 1
+  tell(o, 'cancelled')
 end
 
 local function open_node(o)
   redis.call('HDEL', run_key(o.r), 's' .. o.node)
   redis.call('HINCRBY', run_key(o.r), 'left', 1)
+  counted.retried = counted.retried + 1
 end
 
 -- set_out makes a node ready, at its time. One that a claim or a list still has under a ghost stays where it is.
-local function set_out(o, verb, counter)
+local function set_out(o, verb)
   local due = due_at(o.due, now)
   if redis.call('HEXISTS', ghosts, o.member) == 1 then
     redis.call('HSET', ghosts, o.member, 'r' .. ARGV[names + o.q])
@@ -103,7 +104,7 @@ local function set_out(o, verb, counter)
   else
     make_ready(o.q, o.lane, o.member)
   end
-  tell(o, verb, counter, due > now and score(due))
+  tell(o, verb, due > now and score(due))
 end
 
 -- bodiless: a node that somebody deleted meanwhile cannot be opened again; it counts as cancelled by an operator.
@@ -162,7 +163,7 @@ function apply.r(o)
   if redis.call('HEXISTS', steps, o.member) == 0 then
     return false -- It is live and has no body now, which the next plan sees.
   end
-  set_out(o, 'enqueued', 'unblocked')
+  set_out(o, 'enqueued')
   return true
 end
 
@@ -173,9 +174,9 @@ function apply.v(o)
   open_node(o)
   if o.to ~= '' then
     redis.call('HSET', run_key(o.r), 'd' .. o.node, o.to)
-    tell(o, 'retried', 'retried')
+    tell(o, 'retried')
   else
-    set_out(o, 'retried', 'retried')
+    set_out(o, 'retried')
   end
   return true
 end
@@ -189,7 +190,7 @@ function apply.o(o)
   write_tries(tries, o.member, s, u, interrupted, o.limit > 0 and o.limit or old_limit, s + u)
   note(history, o.member, score(now) .. ' ' .. o.note)
   open_node(o)
-  set_out(o, 'retried', 'retried')
+  set_out(o, 'retried')
   return true
 end
 
@@ -256,7 +257,6 @@ function apply.f(o)
     return false
   end
   local line = finish_run(run_key(o.r), runs, sweep, uniq, uniqof, o.id, o.to, now)
-  counted.finished = (counted.finished or 0) + 1
   if watched then
     lines[#lines + 1] = line
   end
@@ -345,7 +345,9 @@ if take > 0 then
   end
 end
 for verb, n in pairs(counted) do
-  count(stats, now, verb, n)
+  if n > 0 then
+    count(stats, now, verb, n)
+  end
 end
 push_ready(FIXED, nq)
 if #lines > 0 then
