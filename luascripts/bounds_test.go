@@ -147,6 +147,40 @@ func TestBoundsOfAnExtend(t *testing.T) {
 	})
 }
 
+// TestBoundsOfRuns: as many nodes as one call may have are built, cancelled, revived
+// and forgotten.
+func TestBoundsOfRuns(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		const n = luascripts.MaxIDs - 1
+		l.watch()
+		l.build(l.graphRun("3", n))
+		var ops []luascripts.SweepOp
+		var members []string
+		for i := range n {
+			members = append(members, "3."+strconv.Itoa(i))
+			ops = append(ops, op(luascripts.SweepDrop, i, "", "XB"))
+		}
+		ops[0] = op(luascripts.SweepCancel, 0, "", "XR")
+		l.equal(l.sweep(l.sweepInput(l.opsOf("3", ops...))), done)
+		for i := range n {
+			ops[i] = op(luascripts.SweepRevive, i, "XB", "")
+		}
+		ops[0] = op(luascripts.SweepCancel, 0, "", "XR")
+		l.equal(l.sweep(l.sweepInput(l.opsOf("3", ops...))), []luascripts.SweepOutcome{{Outcome: luascripts.SweepStale}})
+		l.equal(len(l.content("ready:q:d")), n)
+		for i := range n {
+			ops[i] = op(luascripts.SweepCancel, i, "", "xR")
+		}
+		l.equal(l.sweep(l.sweepInput(l.opsOf("3", append(ops[1:], op("f", 0, "r", "x"))...))), done)
+		l.equal(l.forget(luascripts.ForgetInput{
+			ID: "3", Now: true, Last: true, Members: members,
+			Queues: []luascripts.ForgetQueue{{Discarded: l.key("discarded:q"), Members: members}},
+		}), true)
+		l.equal(l.content("steps"), nothing)
+	})
+}
+
 // TestBoundsOfOperators: cancel, delete and revive of what a page may hold, and
 // purge and trim of a whole budget.
 func TestBoundsOfOperators(t *testing.T) {

@@ -58,6 +58,58 @@ func TestMaxmemoryRefusesEnqueue(t *testing.T) {
 	})
 }
 
+// TestMaxmemoryRefusesBuilds in each of their forms, with nothing written.
+func TestMaxmemoryRefusesBuilds(t *testing.T) {
+	t.Parallel()
+	atMaxmemory(t, func(l *lab) {
+		l.put(l.rdb.ConfigSet(ctx, "maxmemory", "0"))
+		l.bare = false
+		l.build(l.graphRun("30", 2, inPhase(luascripts.BuildOpen), func(r *luascripts.BuildRun) { r.ExpiryMS = 1e13 }))
+		l.bare = true
+		l.put(l.rdb.ConfigSet(ctx, "maxmemory", "1"))
+		before := l.dump()
+		block := l.buildInput()
+		block.Block = 10
+		large := l.buildInput(l.graphRun("31", 1))
+		large.MaxBytes = 1
+		for name, in := range map[string]*luascripts.BuildInput{
+			"block": block, "large body": large,
+			"whole":    l.buildInput(l.graphRun("31", 20)),
+			"unique":   l.buildInput(l.graphRun("31", 1, keyed("N", 5))),
+			"conflict": l.buildInput(l.graphRun("31", 1, keyed("U", 0))),
+			"open":     l.buildInput(l.graphRun("31", 2, inPhase(luascripts.BuildOpen))),
+			"add":      l.buildInput(l.graphRun("30", 0, inPhase(luascripts.BuildAdd))),
+			"commit":   l.buildInput(l.graphRun("30", 0, inPhase(luascripts.BuildCommit))),
+			"gone":     l.buildInput(l.graphRun("31", 0, inPhase(luascripts.BuildCommit))),
+		} {
+			call := l.buildCall(in)
+			l.session.Seq-- // it was never applied
+			if reply, err := l.try(luascripts.Build, call, ""); !redis.HasErrorPrefix(err, "OOM") {
+				l.Fatalf("%s: answered %v, %v", name, reply, err)
+			}
+			l.equal(l.dump(), before)
+		}
+	})
+}
+
+// TestMaxmemorySweeps: what is planned for runs is done, and they are forgotten.
+func TestMaxmemorySweeps(t *testing.T) {
+	t.Parallel()
+	atMaxmemory(t, func(l *lab) {
+		l.put(l.rdb.ConfigSet(ctx, "maxmemory", "0"))
+		l.bare = false
+		l.build(l.graphRun("30", 3, func(r *luascripts.BuildRun) { r.KeepMS = 0 }))
+		l.bare = true
+		l.put(l.rdb.ConfigSet(ctx, "maxmemory", "1"))
+		l.equal(l.sweep(l.sweepInput(l.opsOf("30", op("c", 0, "", "XR"), op("r", 1, "1", ""), op("d", 2, "1", "2"), op("p", 0, "", "")))), done)
+		l.equal(l.sweep(l.sweepInput(l.opsOf("30", op("v", 0, "XR", ""), op("x", 0, "", ""), op("c", 0, "", "xR"), op("c", 1, "", "xR"),
+			op("b", 2, "", "xB"), op("f", 0, "X", "x")))), done)
+		l.equal(l.sweep(l.sweepInput()), []luascripts.SweepOutcome(nil))
+		l.equal(l.forget(luascripts.ForgetInput{ID: "30", Last: true, Members: []string{"30.0", "30.1", "30.2"}}), true)
+		l.equal(l.content("run:30"), nothing)
+	})
+}
+
 // TestMaxmemoryDrains: every other script does all of its work, claims and
 // failures included, until there is room again.
 func TestMaxmemoryDrains(t *testing.T) {
@@ -129,7 +181,7 @@ func TestMaxmemoryFirstWrites(t *testing.T) {
 					if !commands[name].writes {
 						continue
 					}
-					if commands[name].needsMemory != (c.script == luascripts.Enqueue) {
+					if commands[name].needsMemory != producers[c.script.Name] {
 						l.Fatalf("%s comes first of %v", name, names)
 					}
 					return

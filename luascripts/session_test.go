@@ -2,6 +2,7 @@ package luascripts_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,6 +44,8 @@ var sessionCases = []sessionCase{
 		return l.purgeCall("ready:q:d", true, 10)
 	}, []int{0, 2, 3}},
 	{luascripts.Pause, func(l *lab) *luascripts.Call { return l.pauseCall(true) }, []int{0, 2}},
+	{luascripts.Build, prepareBuild, []int{0, 2, 3}},
+	{luascripts.Sweep, prepareSweep, []int{0, 2, 3}},
 }
 
 // everyState puts a step into each state of queue q, with an idle worker and a
@@ -109,6 +112,36 @@ func prepareTurn(l *lab) *luascripts.Call {
 	settling(in, luascripts.OpComplete, "77:gone")
 	in.WaitMS = 3000
 	return l.turnCall(in)
+}
+
+func prepareBuild(l *lab) *luascripts.Call {
+	l.build(l.graphRun("1", 1, keyed("held", 0)), l.graphRun("2", 2, inPhase(luascripts.BuildOpen)))
+	l.stand("idle", 1000)
+	l.watch()
+	l.handedOut(100)
+	in := l.buildInput(l.graphRun("3", 2, keyed("held", 0)), l.graphRun("4", 0, inPhase(luascripts.BuildAdd)),
+		l.graphRun("2", 0, inPhase(luascripts.BuildCommit)), l.graphRun("5", 20, keyed("new", 500)), l.graphRun("6", 2, inPhase(luascripts.BuildOpen)))
+	in.Block = 10
+	return l.buildCall(in)
+}
+
+func prepareSweep(l *lab) *luascripts.Call {
+	liveScene(l)
+	l.build(l.graphRun("4", 2, keyed("D", 0)), l.graphRun("5", 1, keyed("E", 0)), l.graphRun("6", 1))
+	l.sweep(l.sweepInput(l.opsOf("4", op("c", 0, "", "XR"), op("b", 1, "", "XB"), op("f", 0, "r", "f"))))
+	l.enqueue(item("7", unique("D", 0, existing)))
+	l.sweeping("3", 3000)
+	l.sweeping("s 6 name", 3000)
+	l.sweeping("c 7 8.1 name", 0)
+	l.sweeping("9", -1)
+	l.stand("idle", 1000)
+	l.watch()
+	run := l.opsOf("3", op("c", 1, "", "XR"), op("r", 7, "1", ""), op("o", 9, "d", ""), op("s", 0, "r", "F"))
+	run.Score = strconv.Itoa(start + 3000)
+	in := l.sweepInput(run, l.opsOf("4", op("a", 0, "f", "D"), op("v", 0, "XR", "")), l.opsOf("5", op("x", 0, "", ""), op("c", 7, "", "XR")),
+		l.opsOf("6", op("d", 0, "1", "2")), l.opsOf("66", op("p", 0, "", "")))
+	in.Take, in.Done = 1, []luascripts.SweepItem{{Item: "s 6 name", Score: strconv.Itoa(start + 3000)}}
+	return l.sweepCall(in)
 }
 
 // TestSessionReplaysAndRefuses: a call that is sent again changes nothing and is

@@ -64,6 +64,11 @@ var drive = map[way]func(l *lab){
 	{"tidy", "", "tidy"}:             func(l *lab) { l.tidy(99) },
 	{"open", "", "open"}:             func(l *lab) { l.open("z.1") },
 	{"state", "", "state"}:           func(l *lab) { l.step("3") },
+	{"build", "", "build"}:           func(l *lab) { l.build(l.graphRun("60", 2)) },
+	{"forget", "", "forget"}:         func(l *lab) { l.forget(luascripts.ForgetInput{ID: "3", Now: true, Last: true}) },
+	{"sweep", "", "sweep"}: func(l *lab) {
+		l.sweep(l.sweepInput(l.opsOf("3", op("x", 0, "", ""), op("c", 0, "", "XR"))))
+	},
 	{"replace", "due later", "enqueue"}: func(l *lab) {
 		l.enqueue(item("50", due("+9"), unique("U", 0, replace)))
 	},

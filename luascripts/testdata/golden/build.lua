@@ -262,7 +262,7 @@ local function store(r, phase, id)
     fields[#fields + 1] = 'need'
     fields[#fields + 1] = n - nbodies
   elseif phase == 'a' then
-    redis.call('HINCRBY', run_key(r), 'need', -nbodies)
+    redis.call('HINCRBY', run_key(r), 'need', 0 - nbodies)
   else
     fields[#fields + 1] = 'st'
     fields[#fields + 1] = 'r'
