@@ -96,6 +96,9 @@ func TestPlanByExample(t *testing.T) {
 			nodes: pair(cancel), state: []NodeState{completed, discarded, ended(MarkDroppedBlocked)},
 			want: []Op{finish(RunCompleted)},
 		},
+		"a node that has been released is left to its worker": {
+			nodes: pair(cancel), state: []NodeState{discarded, completed, live},
+		},
 		"a cancelled run": {
 			nodes: pair(fail), run: RunCancelling, state: []NodeState{completed, live, blocked(1)},
 			want: []Op{cancelOp(1, MarkCancelledReleased), cancelOp(2, MarkCancelledBlocked), finish(RunCancelled)},
