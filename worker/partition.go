@@ -63,10 +63,13 @@ func (p *partition) memory() []queue.Settlement {
 	return free
 }
 
+// keptSettlements bounds the memory that a worker keeps for settlements.
+const keptSettlements = 8 * side
+
 // recycle takes the memory of settlements back that a turn has stored. The mutex
 // is held.
 func (p *partition) recycle(stored []queue.Settlement) {
-	if cap(stored) == 0 || cap(stored) > 2*side || len(p.spare) == turners {
+	if cap(stored) == 0 || cap(stored) > keptSettlements || len(p.spare) == turners {
 		return
 	}
 	clear(stored)
