@@ -26,10 +26,15 @@ const suspendBatch = 400
 // recorded step that has failed, and is kept in the history; nil for none.
 func Suspend(c *Claimed, attempt int, pause *Pause, f *Failure) Settlement {
 	rest := &settled{pause: pause}
+	env := c.Envelope
 	if f != nil {
 		rest.code, rest.text = f.Code, f.Error
-		c.Envelope.AddRecord(Record{At: f.At.UnixMilli(), Type: RecordFailed, Attempt: f.Attempt, Error: f.Error, Code: f.Code, Worker: f.Worker})
-		rest.body = c.Envelope.Append(nil)
+		env.AddRecord(Record{At: f.At.UnixMilli(), Type: RecordFailed, Attempt: f.Attempt, Error: f.Error, Code: f.Code, Worker: f.Worker})
+	}
+	if f != nil || env.ExpiresMs != 0 {
+		env.ExpiresMs = 0 // it has begun
+		env.Set &^= wire.FieldExpiry
+		rest.body = env.Append(nil)
 	}
 	return Settlement{Claim: c, Attempt: attempt, rest: rest}
 }

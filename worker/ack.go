@@ -8,8 +8,9 @@ import (
 )
 
 // acker tells Redis that attempts have started, before their handlers are
-// entered, for definitions that count lost attempts. Acknowledgements that come
-// together while one call is under way share the next one.
+// entered, for definitions that count lost attempts and for tasks, whose journals it
+// reads on the same way. Acknowledgements that come together while one call is under
+// way share the next one.
 type acker struct {
 	worker  *Worker
 	waiting []*ack
@@ -49,15 +50,18 @@ func (k *acker) send(ctx context.Context) {
 		}
 		held := make([]queue.Held, len(batch))
 		for i, entry := range batch {
-			held[i] = queue.Held{Claim: entry.attempt.claim, Started: true}
+			held[i] = queue.Held{Claim: entry.attempt.claim, Started: true, Task: entry.attempt.kind.task()}
 		}
 		sent := time.Now()
-		gone, err := w.extendUntil(ctx, held, batch)
+		journals, gone, err := w.beginUntil(ctx, held, batch)
 		w.mu.Lock()
 		for i, entry := range batch {
 			ok := gone[i] == nil && err == nil && !entry.attempt.done
 			if ok {
 				entry.attempt.started, entry.attempt.leaseUntil = true, sent.Add(w.cfg.Lease)
+				if held[i].Task {
+					entry.attempt.more().journal = newJournal(entry.attempt, journals[i])
+				}
 			}
 			entry.ok <- ok
 		}
@@ -65,12 +69,12 @@ func (k *acker) send(ctx context.Context) {
 	}
 }
 
-// extendUntil tries until it is answered or every lease of the batch has ended.
-func (w *Worker) extendUntil(ctx context.Context, held []queue.Held, batch []*ack) (map[int]error, error) {
+// beginUntil tries until it is answered or every lease of the batch has ended.
+func (w *Worker) beginUntil(ctx context.Context, held []queue.Held, batch []*ack) ([]map[string]string, map[int]error, error) {
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		gone, err := w.store.Extend(ctx, held, w.cfg.Lease, nil)
+		journals, gone, err := w.store.Begin(ctx, held, w.cfg.Lease)
 		if err == nil || w.allLapsed(batch) {
-			return gone, err
+			return journals, gone, err
 		}
 		w.trouble("acknowledge", err)
 		sleep(ctx, w.jittered(pause))

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
@@ -25,8 +26,9 @@ type attempt struct {
 	leaseUntil time.Time
 	started    bool // the handler has been entered
 	done       bool // settled: what comes later is dropped
-	tx         *queue.Completion
 	reported   bool // as stuck
+
+	extras atomic.Pointer[extras] // nil until they are needed
 }
 
 // arrival is what the claims of one turn have in common.
@@ -75,16 +77,6 @@ func (a *attempt) Logger() *slog.Logger {
 	return a.worker.cfg.Logger.With(
 		"run", a.claim.ID.String(), "node", a.claim.Envelope.Node, "kind", a.claim.Envelope.Kind,
 		"queue", a.claim.Queue, "attempt", a.ordinal, "worker", a.worker.id)
-}
-
-// CompletionTx is made when it is first asked for.
-func (a *attempt) CompletionTx() cyclone.CompletionTx {
-	a.worker.mu.Lock()
-	defer a.worker.mu.Unlock()
-	if a.tx == nil {
-		a.tx = a.worker.store.NewCompletion(a.claim)
-	}
-	return a.tx
 }
 
 // attemptList is a list of attempts in the order of their claims. It is guarded

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/wire"
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/retry"
 )
@@ -104,8 +105,13 @@ func (a *attempt) failure(code, text, stack string, count int) queue.Failure {
 
 // decide makes the settlement of what the handler returned.
 func (a *attempt) decide(ctx cyclone.Context, out any, err error, stack string) queue.Settlement {
+	var tx *wire.Content
 	if err == nil {
-		return a.complete(out)
+		// What was wrong with the transaction is the handler's failure, even if it has
+		// not looked.
+		if tx, err = a.closeTx(); err == nil {
+			return a.complete(out, tx)
+		}
 	}
 	switch a.cause() {
 	case cyclone.ErrShutdown, cyclone.ErrCancelled, cyclone.ErrLeaseLost:
@@ -134,18 +140,32 @@ func (a *attempt) decide(ctx cyclone.Context, out any, err error, stack string) 
 
 // complete encodes the output, if there is one to keep. An output that cannot be
 // encoded is a failure that another attempt would not mend.
-func (a *attempt) complete(out any) queue.Settlement {
-	if a.keep <= 0 {
-		return queue.Complete(a.claim, a.ordinal, 0, nil, 0, a.now)
+func (a *attempt) complete(out any, tx *wire.Content) queue.Settlement {
+	if a.keep <= 0 && a.alone() {
+		return a.withExtras(queue.Complete(a.claim, a.ordinal, 0, nil, 0, a.now), tx)
 	}
-	codec, payload, err := a.worker.client.Encode(out)
+	codec, payload, err := a.encode(out)
 	if err != nil {
 		err = fmt.Errorf("output: %w", err)
 		f := a.failure(retry.CodeDecode, err.Error(), "", 1)
 		a.report(a, f, err, true, 0)
 		return queue.Discard(a.claim, f)
 	}
-	return queue.Complete(a.claim, a.ordinal, codec, payload, a.keep, a.now.Add(time.Since(a.began)))
+	return a.withExtras(queue.Complete(a.claim, a.ordinal, codec, payload, a.keep, a.now.Add(time.Since(a.began))), tx)
+}
+
+// encode encodes an output.
+func (a *attempt) encode(out any) (codec uint8, payload []byte, err error) {
+	if raw, ok := out.(wire.Raw); ok {
+		return raw.Codec, raw.Payload, nil
+	}
+	return a.worker.client.Encode(out)
+}
+
+// alone tells that nobody is known to wait for the step's output: no other node, no
+// parent.
+func (a *attempt) alone() bool {
+	return a.claim.Step.Node == 0 && a.claim.Envelope.Parent == nil
 }
 
 // report calls the user's hook; it must not take the worker down with it.

@@ -16,7 +16,7 @@ func (a *attempt) run() queue.Settlement {
 	if s, ok := a.verdict(); ok {
 		return s
 	}
-	if a.kind.countsLost && !a.worker.acks.confirm(a) {
+	if a.kind.acknowledged && !a.worker.acks.confirm(a) {
 		// The lease is gone or the step cancelled: Redis refuses this and tidies up.
 		return queue.GiveBack(a.claim)
 	}
@@ -35,7 +35,7 @@ func (a *attempt) execute() queue.Settlement {
 		ctx, _ = cyclone.FromContext(limited)
 	}
 	out, stack, err := a.invoke(ctx)
-	return a.decide(ctx, out, err, stack)
+	return a.conclude(ctx, out, err, stack)
 }
 
 // errTimeout is the cause of a context whose attempt ran too long.
@@ -58,7 +58,7 @@ func (a *attempt) invoke(ctx cyclone.Context) (out any, stack string, err error)
 			return
 		}
 		// Goexit: nothing returns to run any more.
-		s := a.decide(ctx, nil, retry.WithMark(errGoexit, retry.Mark{Outcome: retry.OutcomeRetry, Code: retry.CodePanic}), "")
+		s := a.conclude(ctx, nil, retry.WithMark(errGoexit, retry.Mark{Outcome: retry.OutcomeRetry, Code: retry.CodePanic}), "")
 		a.worker.mu.Lock()
 		defer a.worker.mu.Unlock()
 		a.settle(s)
@@ -71,7 +71,7 @@ func (a *attempt) invoke(ctx cyclone.Context) (out any, stack string, err error)
 
 // enter calls the handler, through the middleware if there is any.
 func (a *attempt) enter(ctx cyclone.Context) (any, error) {
-	if len(a.worker.cfg.Middleware) == 0 {
+	if len(a.worker.cfg.Middleware) == 0 || a.kind.builtin {
 		return a.kind.Invoke(ctx, a.decode)
 	}
 	return a.through(a.worker.cfg.Middleware, ctx)
@@ -96,7 +96,7 @@ func asPanic(v any) error {
 
 // decode fills the pointer with the step's input.
 func (a *attempt) decode(into any) error {
-	return a.worker.client.Decode(a.claim.Envelope.Codec, a.claim.Envelope.Payload, into)
+	return a.worker.store.Decode(a.claim, into)
 }
 
 // chain calls the middleware around the handler.

@@ -15,7 +15,11 @@ type kind struct {
 	jitter     float64
 	plain      terms
 	countsLost bool
-	maxLost    int
+	// acknowledged tells that Redis hears of an attempt's start before the handler is
+	// entered.
+	acknowledged bool
+	builtin      bool // a kind of this module, which no middleware sees
+	maxLost      int
 }
 
 // terms are the settings of one attempt: the enqueue's, else the definition's,
@@ -31,12 +35,16 @@ func (w *Worker) newKind(def *wire.Definition) *kind {
 		Definition: def, standard: w.cfg.Retry, jitter: retry.DefaultJitter,
 		countsLost: def.CountsLost(), maxLost: def.MaxLost(),
 	}
-	if def.Class == wire.ClassTask {
+	k.acknowledged = k.countsLost || k.task()
+	if k.task() {
 		k.standard, k.jitter = w.cfg.taskPolicy, w.cfg.jitter
 	}
 	k.plain = k.terms(wire.Options{}, w.cfg.Timeout)
 	return k
 }
+
+// task tells that attempts have a journal.
+func (k *kind) task() bool { return k.Class == wire.ClassTask }
 
 // terms returns what applies to a step whose enqueue fixed the given options.
 func (k *kind) terms(given wire.Options, timeout time.Duration) terms {

@@ -61,10 +61,18 @@ func (a *attempt) Err() error {
 }
 
 // Value answers [wire.ContextKey], so that the attempt is found in every context
-// that is derived from it.
+// that is derived from it, and the keys of what tasks and nodes have beside it.
 func (a *attempt) Value(key any) any {
-	if _, ok := key.(wire.ContextKey); ok {
+	switch key.(type) {
+	case wire.ContextKey:
 		return a
+	case wire.JournalKey:
+		if j := a.journal(); j != nil {
+			return j
+		}
+		return nil
+	case wire.OutputsKey:
+		return a.outputs()
 	}
 	return a.under().Value(key)
 }

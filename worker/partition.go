@@ -27,6 +27,10 @@ type partition struct {
 	pause   time.Duration // after a failed turn
 	until   time.Time     // no turn before
 
+	advances outbox // settlements that change more than their step
+	pauses   outbox // of suspended tasks
+	records  recorder
+
 	// Steps that were cancelled while turns were under way: a claim of one of them
 	// may have been executed before, and be told of after.
 	cancelled map[queue.StepID]struct{}

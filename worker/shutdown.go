@@ -143,6 +143,9 @@ func (w *Worker) passOn() {
 // unsent reports whether settlements wait or are under way, or a wake-up is to be
 // passed on. The mutex is held.
 func (w *Worker) unsent() bool {
+	if w.unstored > 0 {
+		return true
+	}
 	for _, p := range w.parts {
 		if len(p.settle) > 0 || p.flight > 0 || p.woken {
 			return true

@@ -32,7 +32,7 @@ func (w *Worker) begin() *attempt {
 	w.unbegun = a.next
 	if a.kind != nil {
 		a.setTerms()
-		a.started = !a.kind.countsLost
+		a.started = !a.kind.acknowledged
 	}
 	w.spawn()
 	return a
@@ -48,7 +48,7 @@ func (a *attempt) settle(s queue.Settlement) {
 	}
 	a.done = true
 	w.attempts.remove(a)
-	w.finish(a.part, a.claim.Queue, s)
+	w.post(a, s)
 	if w.worth(a.part) {
 		w.poke()
 	}

@@ -28,6 +28,7 @@ type Worker struct {
 	kinds  map[string]*kind
 
 	base context.Context // of every attempt: the values of Run's context, never done
+	hard context.Context // done when the worker gives up what it could not store
 
 	mu       sync.Mutex
 	turnable *sync.Cond // a turner may have something to do
@@ -44,6 +45,8 @@ type Worker struct {
 	turns    uint64
 	health   health
 	acks     acker
+	unstored int            // settlements on their way by an outbox
+	withheld int            // slots that are free once those are fewer
 	wg       sync.WaitGroup // turners
 }
 
@@ -65,6 +68,7 @@ func New(client *queue.Client, cfg Config) (*Worker, error) {
 	w.store = queue.NewStore(client, w.id)
 	w.turnable = sync.NewCond(&w.mu)
 	w.acks.worker = w
+	w.registerBuiltin()
 	return w, nil
 }
 
@@ -98,7 +102,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	// What must outlast the soft stop lives in hard.
 	hard, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	w.start(ctx, n)
+	w.start(ctx, hard, n)
 	background, stopBackground := context.WithCancel(hard)
 	defer stopBackground()
 	var duties sync.WaitGroup
@@ -151,11 +155,15 @@ func (w *Worker) connect(ctx context.Context) (int, error) {
 }
 
 // start prepares the state that depends on the deployment.
-func (w *Worker) start(ctx context.Context, partitions int) {
+func (w *Worker) start(ctx, hard context.Context, partitions int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.base = context.WithoutCancel(ctx)
-	for p := range partitions {
-		w.parts = append(w.parts, &partition{number: p, worker: w, look: true})
+	w.base, w.hard = context.WithoutCancel(ctx), hard
+	for number := range partitions {
+		p := &partition{number: number, worker: w, look: true}
+		p.advances = outbox{part: p, send: p.advance}
+		p.pauses = outbox{part: p, send: p.suspend}
+		p.records.part = p
+		w.parts = append(w.parts, p)
 	}
 }

@@ -43,7 +43,7 @@ var layers = []layer{
 		own:     []string{root, "retry", "luascripts", "internal/wire", "internal/pack", "internal/record", "internal/dag"},
 		modules: []string{goRedis, msgpack},
 	},
-	{path: "worker", own: []string{root, "retry", "queue", "internal/wire"}},
+	{path: "worker", own: []string{root, "retry", "queue", "workflow/step", "internal/wire", "internal/record"}},
 	{path: "workflow", own: []string{root, "retry", "queue", "internal/wire", "workflow/step"}},
 	{path: "workflow/step", own: []string{root, "retry", "internal/wire", "internal/record"}},
 	{path: "inbox", own: []string{root}},

@@ -91,6 +91,10 @@ type Suspension struct {
 	DueMS   int64  // by Redis' clock; 0: only a signal brings it back
 	Signal  string // that brings it back earlier, "" for none
 	Entries []Entry
+	// Err is why a try of a recorded step failed, and Code its class: for the history
+	// and the worker's hook. It is nil for any other suspension.
+	Err  error
+	Code string
 }
 
 // Entry is written into the journal together with the suspension.
@@ -98,6 +102,13 @@ type Entry struct {
 	Kind  byte
 	ID    string
 	Value []byte
+}
+
+// Raw is a payload that passes through as it is. [Journal.Decode] fills one, and a
+// handler of this module may return one.
+type Raw struct {
+	Codec   uint8
+	Payload []byte
 }
 
 // SuspendedIn is the state that a suspended task is stored in.

@@ -146,18 +146,19 @@ func (c *call) failed(rule retry.Rule, tries record.Tries, err error) error {
 	due := c.journal.NowMS() + milliseconds(d.Delay)
 	switch d.Outcome {
 	case retry.OutcomeRetry:
-		c.later(wire.SuspendedRetrying, record.Tries{Used: tries.Used + 1, DueMS: due, Error: err.Error()})
+		c.later(wire.Suspension{State: wire.SuspendedRetrying, Err: fmt.Errorf("step %s: %w", c.id, err), Code: d.Code},
+			record.Tries{Used: tries.Used + 1, DueMS: due, Error: err.Error()})
 	case retry.OutcomeSnooze:
-		c.later(wire.SuspendedSnoozed, record.Tries{Used: tries.Used, DueMS: due, Error: tries.Error})
+		c.later(wire.Suspension{State: wire.SuspendedSnoozed}, record.Tries{Used: tries.Used, DueMS: due, Error: tries.Error})
 	}
 	return c.fail(failureOf(err, d.Code, tries.Used+1))
 }
 
 // later suspends the attempt until the next try.
-func (c *call) later(state wire.SuspendedIn, tries record.Tries) {
-	c.journal.Suspend(wire.Suspension{State: state, DueMS: tries.DueMS, Entries: []wire.Entry{
-		{Kind: wire.EntryTries, ID: c.id, Value: tries.Append(nil)},
-	}})
+func (c *call) later(s wire.Suspension, tries record.Tries) {
+	s.DueMS = tries.DueMS
+	s.Entries = []wire.Entry{{Kind: wire.EntryTries, ID: c.id, Value: tries.Append(nil)}}
+	c.journal.Suspend(s)
 }
 
 // milliseconds rounds up: nothing starts before its time.
