@@ -43,6 +43,8 @@ func (l *lab) content(name string) []string {
 		return []string{l.rdb.Get(ctx, key).Val()}
 	case "list":
 		return l.rdb.LRange(ctx, key, 0, -1).Val()
+	case "set":
+		return slices.Sorted(slices.Values(l.rdb.SMembers(ctx, key).Val()))
 	case "hash":
 		all := l.rdb.HGetAll(ctx, key).Val()
 		var out []string

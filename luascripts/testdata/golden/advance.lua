@@ -461,7 +461,7 @@ local function check_node(item)
   local seen = view(item)
   item.view = seen
   if not seen.left then
-    item.reason, item.gone = 'lost', true
+    item.reason, item.mark, item.gone = 'lost', 'x', true
   elseif seen.ended[item.node] then
     item.reason, item.mark = 'cancelled', 'x'
   elseif seen.st ~= 'r' then
