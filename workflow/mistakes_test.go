@@ -69,7 +69,7 @@ func TestMistakes(t *testing.T) {
 		"node a: input: the reference is empty": func(b *workflow.Builder) { workflow.Do(b, "a", ship, workflow.Ref[Label]{}) },
 		"node a: after: the reference is empty": func(b *workflow.Builder) {
 			var self workflow.Node // what there is of a node before it is added
-			self = workflow.Do(b, "a", mail, order, workflow.After(self))
+			workflow.Do(b, "a", mail, order, workflow.After(self))
 		},
 		"node b: after: the reference is empty": func(b *workflow.Builder) { workflow.Do(b, "b", mail, order, workflow.After(nil)) },
 		"node a: join: the struct is nil": func(b *workflow.Builder) {
