@@ -30,7 +30,9 @@ func (m *machine) event(kinds ...string) {
 	case "cancel node":
 		nodes = m.candidates(func(_ int, n NodeState) bool { return open && n.Ended == MarkNone && !n.NoBody })
 	case "delete":
-		nodes = m.candidates(func(_ int, n NodeState) bool { return open && (n.Ended == MarkNone || n.Ended.Dropped()) || n.Ended == MarkDiscarded })
+		nodes = m.candidates(func(_ int, n NodeState) bool {
+			return open && (n.Ended == MarkNone || n.Ended.Dropped()) || n.Ended == MarkDiscarded
+		})
 	case "reopen":
 		nodes = m.candidates(func(_ int, n NodeState) bool { return m.s.Run != RunCancelled && n.Ended == MarkDiscarded })
 	case "cancel run":
