@@ -58,7 +58,7 @@ func TestACL(t *testing.T) {
 // scriptsOf are the scripts that a role's processes run.
 var scriptsOf = map[string][]string{
 	"worker":   allScripts(),
-	"producer": {"open", "enqueue", "state"},
+	"producer": {"open", "enqueue", "build", "state"},
 	"viewer":   {"state"},
 }
 
