@@ -108,6 +108,7 @@ func TestBuildStoresRuns(t *testing.T) {
 		l.equal(l.said(), []string{"events 1800000000000/enqueued q 8.0 0 0/enqueued q 9.0 1 1800000000070/" +
 			"enqueued p 9.1 2 0/enqueued q 9.2 3 1800000000060//detail"})
 		l.equal(l.total("enqueued"), 2) // as many as ids were used
+		l.equal(l.total("unblocked"), 4)
 	})
 }
 

@@ -63,7 +63,7 @@ local now = now_ms()
 -- Write. A first write that needs no memory lets the rest run at maxmemory.
 redis.call('HDEL', ghosts, '')
 local LIVE = {r = true, F = true, X = true}
-local lines, live, counted = {}, {}, {cancelled = 0, retried = 0}
+local lines, live, counted = {}, {}, {cancelled = 0, retried = 0, unblocked = 0}
 local watched = redis.call('EXISTS', subs) == 1
 
 local function tell(o, verb, due)
@@ -163,6 +163,7 @@ function apply.r(o)
   if redis.call('HEXISTS', steps, o.member) == 0 then
     return false -- It is live and has no body now, which the next plan sees.
   end
+  counted.unblocked = counted.unblocked + 1
   set_out(o, 'enqueued')
   return true
 end

@@ -148,6 +148,7 @@ func TestSweepOfBlockedNodes(t *testing.T) {
 		l.equal(l.plan(op(luascripts.SweepCount, 6, "2", "1"), op(luascripts.SweepRelease, 6, "1", ""), op(luascripts.SweepDrop, 7, "", "XB")), "done")
 		l.equal(l.hash(), []string{"left=7", "s7=XB", "s8=c1", "s9=d", "st=r"})
 		l.equal(l.content("ready:q:d"), []string{"3.6", "3.0"})
+		l.equal(l.total("unblocked"), 2) // node 0 with the run, node 6 now
 		l.equal(l.said(), []string{"events 1800000000000/enqueued q 3.6 1 0/cancelled q 3.7 2 0//detail", "wake.idle 0"})
 	})
 }

@@ -232,7 +232,7 @@ end
 
 -- Write: bodies first, since HSET is what maxmemory refuses.
 local watched = redis.call('EXISTS', subs) == 1
-local lines, index, started = {}, 0, 0
+local lines, index, started, unblocked = {}, 0, 0, 0
 -- PAD keeps the hash of a run with many nodes out of its O(n) compact encoding.
 local MANY, PAD = 16, string.rep('.', 65)
 
@@ -317,6 +317,7 @@ local function start(r, id, former)
     end
   end
   started = started + 1
+  unblocked = unblocked + part.nroots
 end
 
 local refused, stored = {}, {}
@@ -350,6 +351,9 @@ end
 -- Of a run one id was used, whatever number of nodes it has: ids_lost counts on it.
 if started > 0 then
   count(stats, now, 'enqueued', started)
+end
+if unblocked > 0 then
+  count(stats, now, 'unblocked', unblocked)
 end
 push_ready(FIXED, nq)
 if #lines > 0 then
