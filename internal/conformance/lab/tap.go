@@ -30,36 +30,67 @@ func (p *Tap) Calls() int { return int(p.calls.Load()) }
 // DialHook passes on.
 func (p *Tap) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessPipelineHook passes on: the watched calls go alone.
+// ProcessPipelineHook stands around each call that travels with others.
 func (p *Tap) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			if err := p.before(cmd); err != nil {
+				return err
+			}
+		}
+		err := next(ctx, cmds)
+		for _, cmd := range cmds {
+			p.after(cmd, cmd.Err())
+		}
+		return err
+	}
 }
 
 // ProcessHook stands around each call.
 func (p *Tap) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		// By its SHA, or whole when the server does not know it yet.
-		args := cmd.Args()
-		if len(args) < 4 || args[1] != p.Script.SHA && args[1] != p.Script.Source {
-			return next(ctx, cmd)
-		}
-		if key, _ := args[3].(string); !strings.Contains(key, fmt.Sprintf("{%d}", p.Partition)) {
-			return next(ctx, cmd)
-		}
-		p.calls.Add(1)
-		if p.Before != nil {
-			if err := p.Before(); err != nil {
-				cmd.SetErr(err)
-				return err
-			}
+		if err := p.before(cmd); err != nil {
+			return err
 		}
 		err := next(ctx, cmd)
-		if raw, ok := cmd.(*redis.Cmd); ok && err == nil && p.After != nil {
-			if reply, err := raw.Slice(); err == nil {
-				p.After(reply)
-			}
-		}
+		p.after(cmd, err)
 		return err
+	}
+}
+
+// watched tells whether the command is a call of the script: by its SHA, or whole when
+// the server does not know it yet.
+func (p *Tap) watched(cmd redis.Cmder) bool {
+	args := cmd.Args()
+	if len(args) < 4 || args[1] != p.Script.SHA && args[1] != p.Script.Source {
+		return false
+	}
+	key, _ := args[3].(string)
+	return strings.Contains(key, fmt.Sprintf("{%d}", p.Partition))
+}
+
+func (p *Tap) before(cmd redis.Cmder) error {
+	if !p.watched(cmd) {
+		return nil
+	}
+	p.calls.Add(1)
+	if p.Before == nil {
+		return nil
+	}
+	err := p.Before()
+	if err != nil {
+		cmd.SetErr(err)
+	}
+	return err
+}
+
+func (p *Tap) after(cmd redis.Cmder, err error) {
+	raw, ok := cmd.(*redis.Cmd)
+	if !ok || err != nil || p.After == nil || !p.watched(cmd) {
+		return
+	}
+	if reply, err := raw.Slice(); err == nil {
+		p.After(reply)
 	}
 }
 
