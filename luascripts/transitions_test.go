@@ -1,6 +1,7 @@
 package luascripts_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ var drive = map[way]func(l *lab){
 		l.turn(l.turnInput())
 	},
 	{"promote", "by an operator", "reschedule"}: func(l *lab) {
-		for _, id := range all {
+		for _, id := range everyStep {
 			l.reschedule(id, "")
 		}
 	},
@@ -36,15 +37,15 @@ var drive = map[way]func(l *lab){
 	{"snooze", "", "turn"}:                            settleAll(luascripts.OpSnooze),
 	{"release", "not started or interrupted", "turn"}: settleAll(luascripts.OpGiveBack),
 	{"release", "not for this worker", "turn"}:        settleAll(luascripts.OpPutBack),
-	{"reap", "first lost lease", "turn"}:              func(l *lab) { l.expire(all...); l.turn(l.turnInput()) },
+	{"reap", "first lost lease", "turn"}:              func(l *lab) { l.expire(everyStep...); l.turn(l.turnInput()) },
 	{"reap", "later lost lease", "turn"}: func(l *lab) {
 		l.put(l.rdb.HSet(ctx, l.key("tries"), "3", "1 0 0 0 0"))
-		l.expire(all...)
+		l.expire(everyStep...)
 		l.turn(l.turnInput())
 	},
-	{"cancel", "", "cancel"}: func(l *lab) { l.cancel(all...) },
-	{"retry", "", "revive"}:  func(l *lab) { l.revive(all...) },
-	{"delete", "", "delete"}: func(l *lab) { l.delete(all...) },
+	{"cancel", "", "cancel"}: func(l *lab) { l.cancel(everyStep...) },
+	{"retry", "", "revive"}:  func(l *lab) { l.revive(everyStep...) },
+	{"delete", "", "delete"}: func(l *lab) { l.delete(everyStep...) },
 	{"trim", "", "trim"}: func(l *lab) {
 		l.now += 60_000
 		for _, index := range []string{"completed:q", "discarded:q", "cancelled:q"} {
@@ -52,7 +53,7 @@ var drive = map[way]func(l *lab){
 		}
 	},
 	{"purge", "", "purge"}: func(l *lab) {
-		for _, index := range []string{"retrying:q", "snoozed:q", "scheduled:q", "ready:q:h", "ready:q:d", "ready:q:l"} {
+		for _, index := range []string{"retrying:q", "snoozed:q", "waiting:q", "scheduled:q", "ready:q:h", "ready:q:d", "ready:q:l"} {
 			l.purge(index, strings.HasPrefix(index, "ready"), 99)
 		}
 	},
@@ -74,9 +75,12 @@ var drive = map[way]func(l *lab){
 	},
 }
 
+// everyStep are the steps of everyState, and 10, which waits.
+var everyStep = append(slices.Clone(all), "10")
+
 // memberOf is each step as if it were running.
 var memberOf = func() (out []string) {
-	for _, id := range all {
+	for _, id := range everyStep {
 		out = append(out, id+":t1")
 	}
 	return out
@@ -88,7 +92,7 @@ func settleAll(op luascripts.Op) func(l *lab) {
 
 // enqueueAll tries each id that there is not yet: no block is handed out twice.
 func (l *lab) enqueueAll(change ...func(*luascripts.EnqueueItem)) {
-	for _, id := range all {
+	for _, id := range everyStep {
 		if l.stateOf(id) == "" {
 			l.enqueue(item(id, change...))
 		}
@@ -136,12 +140,13 @@ func TestTransitions(t *testing.T) {
 			t.Parallel()
 			each(t, func(l *lab) {
 				everyState(l)
+				l.bulk("waiting:q", []string{"10"}, l.now+1000, 1)
 				before := map[string]cyclone.StepState{}
-				for _, id := range all {
+				for _, id := range everyStep {
 					before[id] = l.stateOf(id)
 				}
 				f(l)
-				for _, id := range all {
+				for _, id := range everyStep {
 					want, moves := to[w][before[id]]
 					if !moves {
 						want = before[id]
