@@ -43,6 +43,9 @@ var sessionCases = []sessionCase{
 		everyState(l)
 		return l.purgeCall("ready:q:d", true, 10)
 	}, []int{0, 2, 3}},
+	{luascripts.Advance, prepareAdvance, []int{0, 2}},
+	{luascripts.Suspend, prepareSuspend, []int{0, 2}},
+	{luascripts.Signal, prepareSignal, []int{0, 2, 3}},
 	{luascripts.Pause, func(l *lab) *luascripts.Call { return l.pauseCall(true) }, []int{0, 2}},
 	{luascripts.Build, prepareBuild, []int{0, 2, 3}},
 	{luascripts.Sweep, prepareSweep, []int{0, 2, 3}},

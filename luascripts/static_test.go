@@ -76,8 +76,8 @@ var writers = []string{
 	"push_ready", "send", "wake", "wake_touched", "write_tries",
 }
 
-// producers are the scripts that store new runs.
-var producers = map[string]bool{"enqueue": true, "build": true}
+// producers are the scripts that store new runs, or signals for them.
+var producers = map[string]bool{"enqueue": true, "build": true, "signal": true}
 
 const writeMark = "-- Write"
 
@@ -140,7 +140,7 @@ func TestStaticFirstWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		mark := markedLine(t, string(text))
-		if mark == 0 || s.Name == "signal" { // which is refused or not: TestMaxmemorySignal
+		if mark == 0 || s.Name == "signal" { // which is refused or not: TestMaxmemoryRefusesSignals
 			continue
 		}
 		chunk := parseLua(t, string(text))

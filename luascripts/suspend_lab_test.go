@@ -59,17 +59,14 @@ func (l *lab) record(items ...luascripts.RecordItem) []string {
 	return luascripts.ParseRecord(l.ok(luascripts.Record, c))
 }
 
-// take asks for a signal under go#1, with a deadline in ms after the start, 0 for
-// none.
+// take asks for a signal, to be recorded as its first use, with a deadline in ms, 0
+// for none.
 func (l *lab) take(member, name string, deadline int64) (outcome, record string) {
 	l.Helper()
 	id, _, _ := strings.Cut(member, ":")
 	it := l.sleeping(member)
 	k := &luascripts.TakeKeys{
 		Ghosts: l.key("ghosts"), Journals: l.key("journals"), Leased: l.key("leased:q"), Journal: it.Journal, Signals: it.Signals,
-	}
-	if deadline > 0 {
-		deadline += start
 	}
 	c := new(luascripts.Call)
 	luascripts.TakeCall(c, k, &luascripts.TakeInput{

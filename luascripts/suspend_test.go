@@ -160,15 +160,15 @@ func TestTakeTimesOut(t *testing.T) {
 		m := l.holding("1", "2")
 		l.put(l.rdb.HSet(ctx, l.key("journal:1"), "gw:go", "1 q 2;"))
 		l.now += 5
-		outcome, _ := l.take(m[0], "go", 6)
+		outcome, _ := l.take(m[0], "go", start+6)
 		l.equal(outcome, luascripts.TakeNothing)
-		outcome, record := l.take(m[0], "go", 5)
+		outcome, record := l.take(m[0], "go", start+5)
 		l.equal([]string{outcome, record}, []string{luascripts.Recorded, "late"})
 		l.signalled("1", toTask)
 		l.signalled("2", toTask)
-		outcome, record = l.take(m[0], "go", 5)
+		outcome, record = l.take(m[0], "go", start+5)
 		l.equal([]string{outcome, record}, []string{luascripts.Recorded, "late"})
-		outcome, record = l.take(m[1], "go", 5)
+		outcome, record = l.take(m[1], "go", start+5)
 		l.equal([]string{outcome, record}, []string{luascripts.Recorded, "sent payload"})
 		l.want(`
 			journal:1 g:go:1=payload gn=1 gt:go=1 r:go#1=late
