@@ -196,7 +196,7 @@ type membership struct {
 // indexes are the names of the keys that hold ids, and the state each means.
 var indexes = map[string]cyclone.StepState{
 	"ready": cyclone.StepReady, "scheduled": cyclone.StepScheduled, "retrying": cyclone.StepRetrying,
-	"snoozed": cyclone.StepSnoozed, "leased": cyclone.StepRunning, "completed": cyclone.StepCompleted,
+	"snoozed": cyclone.StepSnoozed, "waiting": cyclone.StepWaiting, "leased": cyclone.StepRunning, "completed": cyclone.StepCompleted,
 	"discarded": cyclone.StepExhausted, "cancelled": cyclone.StepCancelled,
 }
 
