@@ -57,7 +57,35 @@ var drive = map[way]func(l *lab){
 			l.purge(index, strings.HasPrefix(index, "ready"), 99)
 		}
 	},
+	{"complete", "its result is kept", "advance"}:         advanceAll(luascripts.OpKeep),
+	{"complete", "nothing is kept", "advance"}:            advanceAll(luascripts.OpComplete),
+	{"discard", "", "advance"}:                            advanceAll(luascripts.OpDiscard),
+	{"suspend", "for a time or a signal", "suspend"}:      suspendAll(luascripts.SuspendWaiting),
+	{"fail", "a recorded step has tries left", "suspend"}: suspendAll(luascripts.SuspendRetrying),
+	{"snooze", "by a recorded step", "suspend"}:           suspendAll(luascripts.SuspendSnoozed),
+	{"suspend", "its signal is there", "suspend"}: func(l *lab) {
+		for _, id := range all {
+			l.put(l.rdb.HSet(ctx, l.key("journal:"+id), "gt:go", 1, "g:go:1", "payload"))
+		}
+		suspendAll(luascripts.SuspendWaiting, awaiting("go"))(l)
+	},
+	{"signal", "it waits for this one", "signal"}: func(l *lab) {
+		for _, id := range everyStep {
+			l.put(l.rdb.HSet(ctx, l.key("journal:"+id), "gw:go", id+" q 2;"))
+			l.signal(id, toTask)
+		}
+	},
 	// What is in no row: it changes no state.
+	{"record", "", "record"}: func(l *lab) {
+		for _, m := range memberOf {
+			l.record(luascripts.RecordItem{Member: m, First: true, Fields: []luascripts.JournalField{field("r:a#1", "x")}})
+		}
+	},
+	{"take", "", "take"}: func(l *lab) {
+		for _, m := range memberOf {
+			l.take(m, "go", start)
+		}
+	},
 	{"extend", "", "extend"}:         func(l *lab) { l.extend(3, memberOf...) },
 	{"reschedule", "", "reschedule"}: func(l *lab) { l.reschedule("1", "1800000000500") },
 	{"pause", "", "pause"}:           func(l *lab) { l.pause(true); l.claim(9) },
@@ -88,6 +116,22 @@ var memberOf = func() (out []string) {
 
 func settleAll(op luascripts.Op) func(l *lab) {
 	return func(l *lab) { l.settle(op, memberOf...) }
+}
+
+func advanceAll(op luascripts.Op) func(l *lab) {
+	return func(l *lab) {
+		for _, m := range memberOf {
+			l.advance(l.single(op, m, l.withJournal))
+		}
+	}
+}
+
+func suspendAll(in luascripts.SuspendIn, change ...func(*luascripts.SuspendItem)) func(l *lab) {
+	return func(l *lab) {
+		for _, m := range memberOf {
+			l.suspend(l.sleeping(m, append(change, func(it *luascripts.SuspendItem) { it.In = in })...))
+		}
+	}
 }
 
 // enqueueAll tries each id that there is not yet: no block is handed out twice.
