@@ -37,6 +37,9 @@ const (
 	EventRescheduled EventType = "rescheduled"
 	// EventDeleted is a step that an operator deleted.
 	EventDeleted EventType = "deleted"
+	// EventFinished is a run of many steps that has ended; State says how, and Node
+	// and Queue are empty.
+	EventFinished EventType = "finished"
 )
 
 // StepEvent tells of one transition of one step. Events of one step come in the

@@ -194,7 +194,7 @@ func (k *queueKeys) all() []auditIndex {
 // badScore says what is wrong with a score, "" for nothing.
 func (in *auditIndex) badScore(score int64) string {
 	switch in.state {
-	case cyclone.StepScheduled, cyclone.StepRetrying, cyclone.StepSnoozed:
+	case cyclone.StepScheduled, cyclone.StepRetrying, cyclone.StepSnoozed, cyclone.StepWaiting:
 		if lane := score % scoreUnit; score <= 0 || lane >= laneCount {
 			return fmt.Sprintf("the score %d has no lane", score)
 		}

@@ -39,7 +39,7 @@ func (w *waiter) heard(e cyclone.EventType) {
 	case cyclone.EventCompleted:
 		w.completed.Store(true)
 		w.look()
-	case cyclone.EventDiscarded, cyclone.EventCancelled, cyclone.EventDeleted:
+	case cyclone.EventDiscarded, cyclone.EventCancelled, cyclone.EventDeleted, cyclone.EventFinished:
 		w.look()
 	}
 }
@@ -114,10 +114,30 @@ func (c *Client) ended(ctx context.Context, id cyclone.RunID, out any, w *waiter
 	case err != nil:
 		again, _ := classify(err)
 		return !again, err
+	case s.many:
+		return c.runEnded(ctx, s, out)
 	case s.state == cyclone.StepCompleted:
 		return true, c.output(s, out)
 	case s.state == cyclone.StepExhausted || s.state == cyclone.StepCancelled:
 		return true, s.runError()
+	}
+	return false, nil
+}
+
+// runEnded is ended for a run of many steps.
+func (c *Client) runEnded(ctx context.Context, s *stored, out any) (bool, error) {
+	e, err := c.ending(ctx, s)
+	switch {
+	case errors.Is(err, cyclone.ErrNotFound):
+		return true, fmt.Errorf("queue: run %v: %w", s.id, err)
+	case err != nil:
+		again, _ := classify(err)
+		return !again, err
+	case e.state == cyclone.RunCompleted:
+		s.result = e.output
+		return true, c.output(s, out)
+	case e.state.Finished():
+		return true, e.failure()
 	}
 	return false, nil
 }

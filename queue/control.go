@@ -14,7 +14,9 @@ import (
 
 // Retry opens a discarded or cancelled step of a run again: it is ready at once
 // and may fail as many more times as the options say, once without them. The
-// retry and its reason are kept in the step's history.
+// retry and its reason are kept in the step's history. In a run of many steps what
+// its failure had cancelled comes back, and the run goes on; what has completed
+// does not run again, and the run's deadline counts no more.
 //
 // It returns [cyclone.ErrNotFound] when there is no such run or node,
 // [cyclone.ErrNotDiscarded] when the step has not ended so, and a
@@ -24,11 +26,11 @@ func (c *Client) Retry(ctx context.Context, id cyclone.RunID, node string, opts 
 	if err != nil {
 		return fmt.Errorf("queue: retry run %v: %w", id, err)
 	}
-	s, err := c.lookNode(ctx, id, node)
+	s, _, err := c.lookNode(ctx, id, node)
 	if err != nil {
 		return err
 	}
-	if err := one(ctx, s, c.revive(reopen)); err != nil {
+	if err := one(ctx, s, c.reviveAny(reopen)); err != nil {
 		return fmt.Errorf("queue: retry %s of run %v: %w", node, id, err)
 	}
 	return nil
@@ -41,7 +43,26 @@ func (c *Client) RetryAll(ctx context.Context, id cyclone.RunID, opts ...cyclone
 	if err != nil {
 		return err
 	}
-	return c.Retry(ctx, id, s.env.Node, opts...)
+	if !s.many {
+		return c.Retry(ctx, id, s.env.Node, opts...)
+	}
+	reopen, err := reopenOf(opts)
+	if err == nil {
+		err = c.retryNodes(ctx, s, reopen)
+	}
+	if err != nil {
+		return fmt.Errorf("queue: retry run %v: %w", id, err)
+	}
+	return nil
+}
+
+// retryNodes opens all nodes of a run that can be.
+func (c *Client) retryNodes(ctx context.Context, s *stored, reopen *wire.Reopen) error {
+	outcome, err := c.reopenNodes(ctx, s.part, s.id, nil, reopen)
+	if err == nil && len(outcome) == 0 {
+		err = cyclone.ErrNotDiscarded
+	}
+	return err
 }
 
 // reopenOf puts the options of a retry together.
@@ -66,12 +87,33 @@ func (c *Client) Cancel(ctx context.Context, id cyclone.RunID) error {
 	if err != nil {
 		return err
 	}
-	err = one(ctx, s, c.cancel)
+	if s.many {
+		err = s.part.stopRun(ctx, id)
+	} else {
+		err = one(ctx, s, c.cancel)
+	}
 	var ended *endedError
 	if err == nil || errors.As(err, &ended) && ended.state == cyclone.StepCancelled {
 		return nil
 	}
 	return fmt.Errorf("queue: cancel run %v: %w", id, err)
+}
+
+// CancelNode is [Client.Cancel] for one node of a run of many steps. It counts as a
+// failure of the node: unless all that depends on it says what to do then, the run
+// fails. It returns [cyclone.ErrNotFound] when there is no such run or node, and
+// [ErrFinished] when the node has ended otherwise.
+func (c *Client) CancelNode(ctx context.Context, id cyclone.RunID, node string) error {
+	s, _, err := c.lookNode(ctx, id, node)
+	if err != nil {
+		return err
+	}
+	err = one(ctx, s, c.cancelAny())
+	var ended *endedError
+	if err == nil || errors.As(err, &ended) && ended.state == cyclone.StepCancelled {
+		return nil
+	}
+	return fmt.Errorf("queue: cancel %s of run %v: %w", node, id, err)
 }
 
 // Delete removes a run with all that is kept of it, in any state; a running
@@ -82,7 +124,12 @@ func (c *Client) Delete(ctx context.Context, id cyclone.RunID) error {
 	if err != nil {
 		return err
 	}
-	if err := one(ctx, s, c.delete); err != nil {
+	if s.many {
+		err = c.deleteRun(ctx, s)
+	} else {
+		err = one(ctx, s, c.delete)
+	}
+	if err != nil {
 		return fmt.Errorf("queue: delete run %v: %w", id, err)
 	}
 	return nil
@@ -122,6 +169,9 @@ func (c *Client) moveDue(ctx context.Context, id cyclone.RunID, due string) erro
 }
 
 func (c *Client) reschedule(ctx context.Context, s *stored, due string) error {
+	if s.many {
+		return fmt.Errorf("%w: it is a run of many steps", ErrNotWaiting)
+	}
 	if s.state.Finished() {
 		return &endedError{s.state}
 	}

@@ -98,7 +98,10 @@ func (p *partition) complete(ctx context.Context, events []cyclone.StepEvent, un
 		var env Envelope
 		if ok && env.Decode([]byte(body)) == nil {
 			e := &events[unknown[i].at]
-			e.Kind, e.Node, e.Attempt = env.Kind, env.Node, env.Failures+1
+			e.Kind = env.Kind
+			if e.Type != cyclone.EventFinished {
+				e.Node, e.Attempt = env.Node, env.Failures+1
+			}
 		}
 	}
 }

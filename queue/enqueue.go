@@ -75,7 +75,7 @@ func (c *Client) store(ctx context.Context, requests ...cyclone.Request) ([]cycl
 	for i := range t.items {
 		t.items[i].ticket, t.items[i].receipt = t, &t.receipts[i]
 	}
-	c.place(d, t.items)
+	c.place(ctx, d, t.items)
 	select {
 	case <-t.done:
 		return t.receipts, batchError(t.receipts)
@@ -101,14 +101,18 @@ func (c *Client) prepareAll(items []item, requests []cyclone.Request) error {
 }
 
 // place hands the items to their partitions' batchers.
-func (c *Client) place(d *deployment, items []item) {
+func (c *Client) place(ctx context.Context, d *deployment, items []item) {
 	n := len(d.parts)
 	if n == 1 {
 		d.parts[0].enqueues.add(items)
 		return
 	}
+	here, own := handlersPartition(ctx, n)
 	for i := range items {
-		p := int(c.rotation.Add(1)/stickiness) & (n - 1)
+		p := here
+		if !own {
+			p = int(c.rotation.Add(1)/stickiness) & (n - 1)
+		}
 		if digest := items[i].digest; digest != "" {
 			p = home(digest, n)
 		}

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,8 +14,16 @@ import (
 type RunInfo struct {
 	ID    cyclone.RunID
 	State cyclone.RunState
+	// Name is the name of the workflow, or of the action, step or task.
+	Name string
+	// EnqueuedAt is when the run was enqueued, FinishedAt when it ended, zero when it
+	// has not or nobody knows.
+	EnqueuedAt, FinishedAt time.Time
 	// Steps are the run's steps; a run of an action, a step or a task has one.
 	Steps []cyclone.StepInfo
+	// Dependencies has for each of Steps the indexes of those that it depends on; nil
+	// for a run of one step.
+	Dependencies [][]int
 }
 
 // StepDetail is all that is known of a step.
@@ -67,7 +76,44 @@ func (c *Client) GetRun(ctx context.Context, id cyclone.RunID) (RunInfo, error) 
 	if err != nil {
 		return RunInfo{}, err
 	}
-	return RunInfo{ID: id, State: runState(s.state), Steps: []cyclone.StepInfo{s.info()}}, nil
+	if s.many {
+		return c.manyInfo(ctx, s)
+	}
+	info := s.info()
+	return RunInfo{
+		ID: id, State: runState(s.state), Name: info.Kind, EnqueuedAt: info.EnqueuedAt, FinishedAt: info.FinishedAt,
+		Steps: []cyclone.StepInfo{info},
+	}, nil
+}
+
+// manyInfo is GetRun for a run of many steps.
+func (c *Client) manyInfo(ctx context.Context, s *stored) (RunInfo, error) {
+	v, err := s.part.loadRun(ctx, s.id)
+	if errors.Is(err, errNoRun) {
+		err = cyclone.ErrNotFound
+	}
+	if err != nil {
+		return RunInfo{}, fmt.Errorf("queue: run %v: %w", s.id, err)
+	}
+	steps, err := v.nodes(ctx, v.every(), false)
+	if err != nil {
+		return RunInfo{}, fmt.Errorf("queue: run %v: %w", s.id, err)
+	}
+	info := v.info()
+	info.Steps = make([]cyclone.StepInfo, len(steps))
+	info.Dependencies = make([][]int, len(steps))
+	for i := range steps {
+		info.Steps[i], info.Dependencies[i] = steps[i].info(), v.graph.Nodes[i].Deps
+	}
+	return info, nil
+}
+
+// info is the run without its steps.
+func (v *runView) info() RunInfo {
+	return RunInfo{
+		ID: v.id, State: runStateOf(v.state.Run), Name: v.env.Kind,
+		EnqueuedAt: timeOrZero(v.env.EnqueuedMs), FinishedAt: timeOrZero(v.finMS),
+	}
 }
 
 // ListSteps returns the steps of a run; see [Client.GetRun].
@@ -79,7 +125,7 @@ func (c *Client) ListSteps(ctx context.Context, id cyclone.RunID) ([]cyclone.Ste
 // Step returns all that is known of one step of a run. It returns
 // [cyclone.ErrNotFound] when there is no such run or it has no such node.
 func (c *Client) Step(ctx context.Context, id cyclone.RunID, node string) (StepDetail, error) {
-	s, err := c.lookNode(ctx, id, node)
+	s, _, err := c.lookNode(ctx, id, node)
 	if err != nil {
 		return StepDetail{}, err
 	}
@@ -96,13 +142,38 @@ func (c *Client) Step(ctx context.Context, id cyclone.RunID, node string) (StepD
 	return detail, nil
 }
 
-// lookNode is look for one node of a run.
-func (c *Client) lookNode(ctx context.Context, id cyclone.RunID, node string) (*stored, error) {
+// lookNode is look for one node of a run. The view is there for a run of many steps.
+func (c *Client) lookNode(ctx context.Context, id cyclone.RunID, node string) (*stored, *runView, error) {
 	s, err := c.look(ctx, id)
-	if err == nil && s.env.Node != node {
-		return nil, fmt.Errorf("queue: run %v has no node %.64q: %w", id, node, cyclone.ErrNotFound)
+	if err != nil {
+		return nil, nil, err
 	}
-	return s, err
+	if !s.many {
+		if s.env.Node != node {
+			return nil, nil, noNode(id, node)
+		}
+		return s, nil, nil
+	}
+	v, err := s.part.loadRun(ctx, id)
+	if errors.Is(err, errNoRun) {
+		err = cyclone.ErrNotFound
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("queue: run %v: %w", id, err)
+	}
+	i := v.graph.Find(node)
+	if i < 0 {
+		return nil, nil, noNode(id, node)
+	}
+	steps, err := v.nodes(ctx, []int{i}, true)
+	if err != nil {
+		return nil, nil, fmt.Errorf("queue: run %v: %w", id, err)
+	}
+	return steps[0], v, nil
+}
+
+func noNode(id cyclone.RunID, node string) error {
+	return fmt.Errorf("queue: run %v has no node %.64q: %w", id, node, cyclone.ErrNotFound)
 }
 
 // runState is the state of a run whose one step is in the given state.

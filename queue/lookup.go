@@ -27,6 +27,9 @@ type stored struct {
 	env   *Envelope
 	err   error // why env cannot be read; it stands in then
 
+	many     bool // it is a run of many steps; env holds its graph, and nothing but id and env is set
+	deleted  bool // a node whose body is gone without its having completed
+	attempt  int  // of a completed node, as its run has it
 	counters Counters
 	result   *result // of a completed step
 	history  string  // written by others than the lease's holder
@@ -67,12 +70,17 @@ func (s *stored) info() cyclone.StepInfo {
 		}
 	}
 	switch s.state {
-	case cyclone.StepScheduled, cyclone.StepRetrying, cyclone.StepSnoozed:
-		info.DueAt = timeOrZero(s.score / scoreUnit)
+	case cyclone.StepScheduled, cyclone.StepRetrying, cyclone.StepSnoozed, cyclone.StepWaiting:
+		if due := timeOrZero(s.score / scoreUnit); due.Before(wire.MaxStart) { // else only a signal ends its wait
+			info.DueAt = due
+		}
 	case cyclone.StepRunning:
 		info.Attempts++
 	case cyclone.StepCompleted:
 		info.Attempts++
+		if s.attempt > 0 {
+			info.Attempts = s.attempt
+		}
 		if s.result != nil {
 			info.Attempts = s.result.Attempt
 		}
@@ -139,7 +147,11 @@ func (s *stored) find(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	queues := []string{""}
-	if s.setBody(body); s.err == nil {
+	s.setBody(body)
+	if s.many = s.err == nil && s.env.Codec == codecGraph; s.many {
+		return true, nil
+	}
+	if s.err == nil {
 		queues[0] = s.env.Queue
 	} else if queues, err = s.part.queueNames(ctx); err != nil {
 		return false, err

@@ -66,8 +66,14 @@ func (m *maintenance) partition(ctx context.Context, p *partition, queues []stri
 			return err
 		}
 	}
+	if err := m.forgetRuns(ctx, p); err != nil {
+		return err
+	}
 	if m.round%tidyEvery != 0 {
 		return nil
+	}
+	if err := m.forgetJournals(ctx, p); err != nil {
+		return err
 	}
 	return m.tidy(ctx, p)
 }

@@ -46,7 +46,7 @@ type Progress struct {
 }
 
 var (
-	unfinished = visited[:5]
+	unfinished = visited[:6]
 	reopenable = []cyclone.StepState{cyclone.StepExhausted, cyclone.StepCancelled}
 )
 
@@ -64,19 +64,19 @@ func (c *Client) RetryMatching(ctx context.Context, f Filter, progress func(Prog
 	if f.State == "" {
 		f.State = cyclone.StepExhausted
 	}
-	return c.many(ctx, "retry", &f, reopenable, progress, c.revive(reopen))
+	return c.many(ctx, "retry", &f, reopenable, progress, c.reviveAny(reopen))
 }
 
 // CancelMatching is [Client.Cancel] for every step that the filter chooses among
 // those that have not ended. progress and the result are as for RetryMatching.
 func (c *Client) CancelMatching(ctx context.Context, f Filter, progress func(Progress)) (Progress, error) {
-	return c.many(ctx, "cancel", &f, unfinished, progress, c.cancel)
+	return c.many(ctx, "cancel", &f, unfinished, progress, c.cancelAny())
 }
 
 // DeleteMatching is [Client.Delete] for every step that the filter chooses, in any
 // state. progress and the result are as for RetryMatching.
 func (c *Client) DeleteMatching(ctx context.Context, f Filter, progress func(Progress)) (Progress, error) {
-	return c.many(ctx, "delete", &f, visited, progress, c.delete)
+	return c.many(ctx, "delete", &f, visited, progress, c.deleteAny())
 }
 
 // many walks over the steps of the allowed states and applies the operation to

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/dag"
 )
 
 // message is what a script publishes about its transitions:
@@ -75,6 +76,9 @@ func (m *message) event(l *eventLine, details []detailItem) (e cyclone.StepEvent
 		return e, false
 	}
 	e = cyclone.StepEvent{RunID: id.Run, Queue: l.queue, At: m.at, Worker: m.worker, DueAt: timeOrZero(l.due)}
+	if l.verb == string(cyclone.EventFinished) {
+		return finished(e, l.token)
+	}
 	if l.token != "" {
 		e.Worker = workerOf(l.token)
 	}
@@ -84,6 +88,22 @@ func (m *message) event(l *eventLine, details []detailItem) (e cyclone.StepEvent
 	}
 	e.Type, e.State, ok = meaningOf(l.verb, l.due > 0, e.Code)
 	return e, ok
+}
+
+// finished is the event of a run of many steps that has ended, by its mark.
+func finished(e cyclone.StepEvent, mark string) (cyclone.StepEvent, bool) {
+	e.Type, e.Queue, e.Worker = cyclone.EventFinished, "", ""
+	switch dag.RunMark((mark + " ")[0]) {
+	case dag.RunCompleted:
+		e.State = cyclone.StepCompleted
+	case dag.RunFailed:
+		e.State = cyclone.StepExhausted
+	case dag.RunCancelled:
+		e.State = cyclone.StepCancelled
+	default:
+		return e, false
+	}
+	return e, true
 }
 
 // meaningOf returns the event and the new state that a verb stands for. waits

@@ -28,7 +28,7 @@ const laneReopened = laneCount
 // visited are the states that have places, in the order of a visit: mostly that in
 // which a step goes through them, so that few steps slip by.
 var visited = []cyclone.StepState{
-	cyclone.StepScheduled, cyclone.StepRetrying, cyclone.StepSnoozed, cyclone.StepReady, cyclone.StepRunning,
+	cyclone.StepScheduled, cyclone.StepRetrying, cyclone.StepSnoozed, cyclone.StepWaiting, cyclone.StepReady, cyclone.StepRunning,
 	cyclone.StepCompleted, cyclone.StepExhausted, cyclone.StepCancelled,
 }
 
@@ -46,7 +46,7 @@ func checkQueueState(queue string, state cyclone.StepState) error {
 		return fmt.Errorf("queue: queue %.80q %s", queue, wire.NameRule)
 	}
 	switch state {
-	case "", cyclone.StepBlocked, cyclone.StepWaiting:
+	case "", cyclone.StepBlocked:
 		return nil
 	}
 	if !slices.Contains(visited, state) {
@@ -100,6 +100,8 @@ func (k *queueKeys) index(state cyclone.StepState) string {
 		return k.retrying
 	case cyclone.StepSnoozed:
 		return k.snoozed
+	case cyclone.StepWaiting:
+		return k.waiting
 	case cyclone.StepCompleted:
 		return k.completed
 	case cyclone.StepExhausted:

@@ -8,8 +8,8 @@ import (
 	"github.com/cyclone-queue/cyclone/luascripts"
 )
 
-// Purge deletes what waits in a queue: ready, scheduled, retrying and snoozed
-// steps, with all that is kept of them. What runs or has ended stays. progress, if
+// Purge deletes what waits in a queue: ready, scheduled, retrying, snoozed
+// and waiting steps, with all that is kept of them. What runs or has ended stays. progress, if
 // not nil, is called after every hundred steps or so; a purge that was stopped
 // goes on when it is called again.
 func (c *Client) Purge(ctx context.Context, queue string, progress func(Progress)) (Progress, error) {
@@ -24,7 +24,7 @@ func (c *Client) Purge(ctx context.Context, queue string, progress func(Progress
 	for _, p := range d.parts {
 		q := p.keys.queue(queue)
 		// Retrying before scheduled before ready: promotions go that way.
-		for _, key := range []string{q.retrying, q.snoozed, q.scheduled, q.ready[0], q.ready[1], q.ready[2]} {
+		for _, key := range []string{q.retrying, q.snoozed, q.waiting, q.scheduled, q.ready[0], q.ready[1], q.ready[2]} {
 			list := key == q.ready[0] || key == q.ready[1] || key == q.ready[2]
 			if err := p.purge(ctx, queue, key, list, &done, progress); err != nil {
 				return done, fmt.Errorf("queue: purge %s: %w", queue, err)
