@@ -143,6 +143,11 @@ func (p *partition) advance(ctx context.Context, batch []posted) error {
 		return err
 	}
 	p.refused(batch, reply.Lost)
+	if reply.Sweep {
+		p.worker.mu.Lock()
+		p.sweep()
+		p.worker.mu.Unlock()
+	}
 	for i, cause := range reply.Refused {
 		p.worker.retract(batch[i].attempt, cause)
 	}

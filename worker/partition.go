@@ -31,6 +31,9 @@ type partition struct {
 	pauses   outbox // of suspended tasks
 	records  recorder
 
+	sweeping bool // work on runs of many steps is being done
+	unswept  bool // more of it is due
+
 	// Steps that were cancelled while turns were under way: a claim of one of them
 	// may have been executed before, and be told of after.
 	cancelled map[queue.StepID]struct{}

@@ -197,9 +197,15 @@ func (w *Worker) take(x *exchange, reply *queue.TurnReply) {
 	w.spawn()
 	w.schedule(x, reply)
 	w.caps(x, reply)
+	if reply.Sweep {
+		p.sweep()
+	}
 	p.recycle(x.req.Settle)
 	w.turnable.Broadcast()
 	w.mu.Unlock()
+	if reply.Trouble != nil {
+		w.trouble("claim", reply.Trouble)
+	}
 	for _, l := range refused {
 		w.cfg.Logger.Warn("cyclone: settlement refused", "run", l.run, "error", l.cause)
 	}
