@@ -10,6 +10,7 @@ type metric string
 
 const (
 	jobsPerSecond   metric = "jobs_per_second"
+	runsPerSecond   metric = "runs_per_second"
 	redisMicros     metric = "redis_cpu_us_per_job"
 	allocations     metric = "go_allocations_per_job"
 	jobsPerCall     metric = "jobs_per_script_call"

@@ -9,6 +9,7 @@ import (
 var allCases = []benchCase{
 	bulkCase, singlesCase, drainCase, bothCase, pickupCase,
 	scheduledCase, instantCase, memoryCase, uniqueMemoryCase, idleCase,
+	chainCase, diamondCase, fanCase, taskCase,
 }
 
 // pick returns the cases named in a comma-separated list, in report order, and
