@@ -27,7 +27,8 @@ type AuditReport struct {
 // Finding is one thing that an audit found wrong.
 type Finding struct {
 	// Rule names what is broken: "one index", "body", "readable", "queue", "ghost",
-	// "score", "unique key", "side table", "result", "session", "queue list" or "id counter".
+	// "score", "unique key", "side table", "result", "session", "queue list", "id counter",
+	// "run", "node", "sweep" or "orphan".
 	Rule string
 	// Key and Member are where.
 	Key, Member string
@@ -37,10 +38,11 @@ type Finding struct {
 
 // Audit checks that what is stored fits together: every step is in exactly one
 // index, bodies and indexes agree, ghosts are where they should be, unique keys have
-// their holders, and nothing is kept of steps that are gone. It changes nothing.
+// their holders, runs of many steps are as their graphs demand, and nothing is kept
+// of steps that are gone. It changes nothing.
 //
 // It reads page by page and can run beside any load: whatever looks wrong is
-// looked at again, and only what stays wrong is a finding. It takes about 40 bytes
+// looked at again, and only what stays wrong is a finding. It takes about 50 bytes
 // of memory per step of a partition.
 func (c *Client) Audit(ctx context.Context, o AuditOptions) (AuditReport, error) {
 	d, err := c.open(ctx)
@@ -63,14 +65,14 @@ type audit struct {
 }
 
 func (a *audit) partition(ctx context.Context, p *partition) error {
-	s := &stepAudit{audit: a, p: p, steps: make(map[int64]*auditStep), queueAt: make(map[string]uint32)}
-	for _, part := range []func(context.Context) error{s.bodies, s.counter, s.ghosts, s.indexes, s.judge} {
+	s := &stepAudit{audit: a, p: p, steps: make(map[StepID]*auditStep), queueAt: make(map[string]uint32)}
+	for _, part := range []func(context.Context) error{s.bodies, s.counter, s.ghosts, s.indexes, s.nodes, s.judge} {
 		if err := part(ctx); err != nil {
 			return err
 		}
 	}
 	s.steps = nil
-	for _, part := range []func(context.Context, *partition) error{a.sideTables, a.uniqueKeys, a.sessions} {
+	for _, part := range []func(context.Context, *partition) error{a.sideTables, a.uniqueKeys, a.sessions, s.runs, a.sweeps, a.orphans} {
 		if err := part(ctx, p); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ func (s *stepAudit) counter(ctx context.Context) error {
 	highest := int64(0)
 	for id, step := range s.steps {
 		if step.body {
-			highest = max(highest, id/int64(len(s.p.client.space.Load().parts)))
+			highest = max(highest, int64(id.Run)/int64(len(s.p.client.space.Load().parts)))
 		}
 	}
 	used, err := s.p.idsUsed(ctx)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -19,6 +18,7 @@ const auditTries = 3
 // suspect is a step that did not fit.
 type suspect struct {
 	id     string
+	step   StepID
 	queues []string // where it can be
 	before evidence
 	places []auditIndex
@@ -26,7 +26,10 @@ type suspect struct {
 }
 
 // evidence is what there is of a step beside its indexes.
-type evidence struct{ body, ghost string }
+type evidence struct {
+	body, ghost string
+	node        nodeMark
+}
 
 // judge looks again at the steps that do not fit; what stays wrong is a finding.
 func (s *stepAudit) judge(ctx context.Context) error {
@@ -60,8 +63,8 @@ func (s *stepAudit) judge(ctx context.Context) error {
 }
 
 // suspect names the queues where the step was seen or should be.
-func (s *stepAudit) suspect(id int64, step *auditStep) *suspect {
-	su := &suspect{id: strconv.FormatInt(id, 10)}
+func (s *stepAudit) suspect(id StepID, step *auditStep) *suspect {
+	su := &suspect{id: id.String(), step: id}
 	add := func(n uint32) {
 		if q := s.queues[n]; !slices.Contains(su.queues, q) {
 			su.queues = append(su.queues, q)
@@ -157,9 +160,13 @@ func (s *stepAudit) evidence(ctx context.Context, suspects []*suspect) ([]eviden
 		if _, err := pipe.Exec(ctx); err != nil {
 			return nil, err
 		}
+		nodes, err := s.p.nodeMarks(ctx, batch)
+		if err != nil {
+			return nil, err
+		}
 		for i, body := range stringsOf(bodies.Val()) {
 			ghost, _ := ghosts.Val()[i].(string)
-			all = append(all, evidence{body, ghost})
+			all = append(all, evidence{body, ghost, nodes[i]})
 		}
 	}
 	return all, nil
@@ -206,6 +213,12 @@ func (s *stepAudit) verdict(su *suspect) *Finding {
 	}
 	mark, _ := cutMark(su.before.ghost)
 	body := su.before.body != ""
+	if node := su.before.node; node != nodeNone && node != nodeLive {
+		if text := node.wrong(body, mark, live, indexed); text != "" {
+			return wrong("node", "%s", text)
+		}
+		return nil
+	}
 	switch {
 	case mark == "" && !body && len(places) > 0:
 		return wrong("body", "it is in %s and has no body", strings.Join(places, " and "))

@@ -61,8 +61,14 @@ func has(ctx context.Context, rdb redis.UniversalClient, members []string, ask f
 		if err != nil && !errors.Is(err, redis.Nil) {
 			return nil, err
 		}
-		b, isBool := cmd.(*redis.BoolCmd)
-		there[i] = err == nil && (!isBool || b.Val())
+		switch c := cmd.(type) {
+		case *redis.BoolCmd:
+			there[i] = c.Val()
+		case *redis.IntCmd:
+			there[i] = c.Val() > 0
+		default:
+			there[i] = err == nil
+		}
 	}
 	return there, nil
 }

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/cyclone-queue/cyclone"
 )
@@ -16,13 +15,15 @@ type stepAudit struct {
 	queues  []string          // the list of queues, and what else came up
 	listed  int               // how many of them are on the list
 	queueAt map[string]uint32 // index into queues
-	steps   map[int64]*auditStep
+	steps   map[StepID]*auditStep
+	many    []cyclone.RunID // runs of many steps
 }
 
 // auditStep is what one id has.
 type auditStep struct {
 	body, readable bool
-	mark           byte // of its ghost, 0 for none
+	node           nodeMark // of a run of many steps, as its run has it
+	mark           byte     // of its ghost, 0 for none
 	live, indexed  uint8
 	cancelled      bool   // that is what it is indexed as
 	queue          uint32 // of the body
@@ -33,6 +34,8 @@ type auditStep struct {
 func (s *auditStep) fits() bool {
 	places := s.live + s.indexed
 	switch {
+	case s.node != nodeNone && s.node != nodeLive:
+		return s.nodeFits()
 	case s.body && s.readable && places > 0 && s.seen[0] != s.queue:
 		return false
 	case s.mark == 0:
@@ -46,8 +49,8 @@ func (s *auditStep) fits() bool {
 // of returns the entry of an id. What is no id cannot move, so it is a finding at
 // once.
 func (s *stepAudit) of(key, id string) *auditStep {
-	n, err := strconv.ParseInt(id, 10, 64)
-	if err != nil {
+	n, ok := parseStepID(id)
+	if !ok {
 		s.found(Finding{Rule: "body", Key: key, Member: id, Text: "it is not the id of a step"})
 		return nil
 	}
@@ -85,9 +88,14 @@ func (s *stepAudit) bodies(ctx context.Context) error {
 			if step == nil || step.body {
 				continue
 			}
-			s.report.Steps++
 			var env Envelope
 			err := env.Decode([]byte(pairs[i+1]))
+			if id, ok := parseStepID(pairs[i]); ok && err == nil && env.Codec == codecGraph {
+				s.many = append(s.many, id.Run)
+				delete(s.steps, id)
+				continue
+			}
+			s.report.Steps++
 			if step.body, step.readable = true, err == nil; step.readable {
 				step.queue = s.number(env.Queue)
 				continue

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/cyclone-queue/cyclone/internal/dag"
 )
 
 // uniqueKeys checks that unique keys and their holders know of each other, that the
@@ -69,10 +71,18 @@ func (p *partition) wrongHolders(ctx context.Context, digests []string) (map[str
 func (p *partition) ended(ctx context.Context, ids, bodies []string) ([]bool, error) {
 	var asked []int
 	cmds := make([][3]*redis.FloatCmd, 0, len(ids))
+	var many []int // positions of runs of many steps
+	var states []*redis.StringCmd
 	pipe := p.client.rdb.Pipeline()
 	for i, body := range bodies {
 		var env Envelope
 		if body == "" || env.Decode([]byte(body)) != nil {
+			continue
+		}
+		if env.Codec == codecGraph {
+			st := pipe.HGet(ctx, p.keys.run(ids[i]), "st")
+			many = append(many, i)
+			states = append(states, st)
 			continue
 		}
 		k := p.keys.queue(env.Queue)
@@ -83,6 +93,13 @@ func (p *partition) ended(ctx context.Context, ids, bodies []string) ([]bool, er
 	}
 	_, _ = pipe.Exec(ctx) // each command carries its own error
 	ended := make([]bool, len(ids))
+	for n, i := range many {
+		st, err := states[n].Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return nil, err
+		}
+		ended[i] = st != "" && dag.RunMark(st[0]).Ended()
+	}
 	for n, i := range asked {
 		for _, cmd := range cmds[n] {
 			err := cmd.Err()
