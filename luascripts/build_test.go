@@ -175,6 +175,7 @@ func TestBuildInParts(t *testing.T) {
 		l.equal(l.content("uniq"), nothing)
 		l.equal(count(l, "run:3", "st="), 0)
 		l.equal(count(l, "run:3", "need=12"), 1)
+		l.equal(l.content("stats"), nothing) // no counter of nothing
 		l.now += 10
 		l.equal(l.build(add), []luascripts.BuildRefusal(nil))
 		l.equal(l.content("building"), []string{"3@1010"})
@@ -288,6 +289,9 @@ func TestBuildWakes(t *testing.T) {
 		l.equal(l.said(), nothing)
 		l.build(l.graphRun("5", 2, inPhase(luascripts.BuildOpen)))
 		l.equal(l.said(), nothing)
+		l.build(l.graphRun("8", 2, func(r *luascripts.BuildRun) { r.Roots, r.Sweep = nil, true })) // for the sweep
+		l.equal(l.said(), []string{"wake.a 0"})
+		l.stand("a", 1000)
 		l.build(l.graphRun("6", 2, later("+40"), func(r *luascripts.BuildRun) { r.Deadline = "+5" }))
 		l.equal(l.said(), nothing)
 		l.pause(true)

@@ -117,6 +117,21 @@ func TestForgetInChunks(t *testing.T) {
 	})
 }
 
+// TestForgetOfManyQueues: what was discarded leaves the index of its queue.
+func TestForgetOfManyQueues(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		endedRun(l)
+		l.put(l.rdb.Rename(ctx, l.key("discarded:q"), l.key("discarded:p")))
+		in := l.whole()
+		in.Now = true
+		in.Queues[0].Members = []string{"9", "3.0"} // no member of this queue
+		in.Queues = append(in.Queues, luascripts.ForgetQueue{Discarded: l.key("discarded:p"), Members: []string{"3.1", "3.0"}})
+		l.equal(l.forget(in), true)
+		l.equal(l.content("discarded:p"), []string{"9@0"})
+	})
+}
+
 // TestForgetAbandonedBuild: one that was not committed by its expiry.
 func TestForgetAbandonedBuild(t *testing.T) {
 	t.Parallel()

@@ -317,6 +317,31 @@ func TestSweepFinishesRuns(t *testing.T) {
 	})
 }
 
+// TestSweepOfSeveralRuns: each has its own operations and details, and one's failure
+// is not another's.
+func TestSweepOfSeveralRuns(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		liveScene(l)
+		l.build(l.graphRun("4", 2))
+		l.watch()
+		stats := l.content("stats")
+		l.equal(l.sweep(l.sweepInput(l.opsOf("4", op("p", 0, "", "")))), done)
+		l.equal(l.content("stats"), stats) // no counter of nothing
+		l.equal(l.said(), nothing)
+		l.equal(l.sweep(l.sweepInput(l.opsOf("3", op("c", 8, "", "XR"), op("b", 6, "", "XB")), l.opsOf("4", op("c", 0, "", "XR"), op("b", 1, "", "XB")))),
+			[]luascripts.SweepOutcome{{Outcome: luascripts.SweepStale}, {Outcome: luascripts.SweepDone}})
+		l.equal(l.said()[0], "events 1800000000000/cancelled q 3.6 1 0/cancelled q 4.0 2 0/cancelled q 4.1 3 0//detail")
+
+		// With nobody who listens, and for a run of which nobody said how long it stays.
+		l.put(l.rdb.Del(ctx, l.key("subs")))
+		l.put(l.rdb.HDel(ctx, l.key("run:4"), "keep"))
+		l.equal(l.sweep(l.sweepInput(l.opsOf("4", op("f", 0, "r", "f")))), done)
+		l.equal(l.content("runs"), []string{"4@0"})
+		l.equal(l.said(), nothing)
+	})
+}
+
 // TestSweepOpensRunsAgain, with their nodes, if their key is free; a deadline that
 // was set before is no matter any more.
 func TestSweepOpensRunsAgain(t *testing.T) {
@@ -345,6 +370,7 @@ func TestSweepOpensRunsAgain(t *testing.T) {
 		l.equal(count(l, "run:3", "gen=2"), 1)
 		// Without a key, and with one that another had for a time that has passed.
 		l.equal(l.plan(op("a", 0, "r", "")), "done")
+		l.equal(l.content("uniq"), []string{"D=3"})
 		l.put(l.rdb.HSet(ctx, l.key("uniq"), "D", "8"))
 		l.put(l.rdb.HSet(ctx, l.key("uniqof"), "8", "dD"))
 		l.put(l.rdb.ZAdd(ctx, l.key("uniqx"), redis.Z{Member: "D", Score: start}))
@@ -416,6 +442,9 @@ func TestSweepTakesRunsOff(t *testing.T) {
 		l.sweeping("3", 3000)
 		settle()
 		l.equal(l.content("sweep"), []string{"3@9000"})
+		l.put(l.rdb.Del(ctx, l.key("sweep")))
+		l.equal(l.plan(), "done") // which was for no item
+		l.equal(l.content("sweep"), nothing)
 		l.put(l.rdb.HSet(ctx, l.key("run:3"), "dl", start-1)) // it passed meanwhile
 		l.sweeping("3", 3000)
 		settle()

@@ -214,7 +214,7 @@ local now = now_ms()
 -- obstacle returns why a run cannot be built, and who holds its unique key or left it behind.
 local function obstacle(r)
   local at = parts[r].at
-  local phase, id, digest = ARGV[at], ARGV[at + 1], ARGV[at + 6]
+  local phase, id, wanted = ARGV[at], ARGV[at + 1], ARGV[at + 6]
   if phase == 'a' or phase == 'c' then
     local ends = redis.call('ZSCORE', building, id)
     if not ends or tonumber(ends) <= now then
@@ -224,8 +224,8 @@ local function obstacle(r)
       return 'short'
     end
   end
-  if digest ~= '' then
-    local holder, former = holder_of(uniq, uniqx, steps, digest, now)
+  if wanted ~= '' then
+    local holder, former = holder_of(uniq, uniqx, steps, wanted, now)
     return holder and 'held', holder, former
   end
 end

@@ -404,10 +404,7 @@ function apply.a(o)
   if st(o) ~= o.was then
     return false
   end
-  local holder, former
-  if o.to ~= '' then
-    holder, former = holder_of(uniq, uniqx, steps, o.to, now)
-  end
+  local holder, former = holder_of(uniq, uniqx, steps, o.to, now) -- nobody holds ''
   if holder and holder ~= o.id then
     return false, 'conflict=' .. holder
   end
@@ -447,8 +444,7 @@ local OF_NODE = {c = true, b = true, d = true, r = true, v = true, o = true}
 
 -- settled takes a run's item off the sweep, unless somebody has put it there again or its deadline is to come.
 local function settled(r, id, held)
-  local at = redis.call('ZSCORE', sweep, id)
-  if not at or tonumber(at) ~= held then
+  if tonumber(redis.call('ZSCORE', sweep, id)) ~= held then
     return
   end
   local found = redis.call('HMGET', run_key(r), 'st', 'dl')
@@ -463,8 +459,7 @@ local cursor = names + nq + 1
 local ndone = tonumber(ARGV[cursor])
 cursor = cursor + 1
 for _ = 1, ndone do
-  local at = redis.call('ZSCORE', sweep, ARGV[cursor])
-  if at and tonumber(at) == tonumber(ARGV[cursor + 1]) then
+  if tonumber(redis.call('ZSCORE', sweep, ARGV[cursor])) == tonumber(ARGV[cursor + 1]) then
     redis.call('ZREM', sweep, ARGV[cursor])
   end
   cursor = cursor + 2
