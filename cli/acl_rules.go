@@ -18,9 +18,9 @@ var roles = map[string][]string{
 	"worker": withHandshake(
 		"ping", "publish", "subscribe", "time", "info", "wait",
 		"eval", "evalsha",
-		"del", "exists", "get", "pexpire", "set",
+		"del", "exists", "get", "getrange", "pexpire", "set", "type", "unlink",
 		"hdel", "hexists", "hget", "hgetall", "hincrby", "hkeys", "hlen", "hmget", "hscan", "hset", "hsetnx", "incrby",
-		"llen", "lpush", "lrange", "rpop", "rpush",
+		"llen", "lpush", "lrange", "rpop", "rpush", "sadd",
 		"zadd", "zcard", "zcount", "zmscore", "zrange", "zrangebyscore", "zrank", "zrem", "zremrangebyrank",
 		"zrevrange", "zrevrank", "zscan", "zscore",
 	),

@@ -63,6 +63,12 @@ func (l *lab) record(items ...luascripts.RecordItem) []string {
 // for none.
 func (l *lab) take(member, name string, deadline int64) (outcome, record string) {
 	l.Helper()
+	return l.taking(member, name, deadline, true)
+}
+
+// taking is take by a task whose journal may be new, or not.
+func (l *lab) taking(member, name string, deadline int64, first bool) (outcome, record string) {
+	l.Helper()
 	id, _, _ := strings.Cut(member, ":")
 	it := l.sleeping(member)
 	k := &luascripts.TakeKeys{
@@ -70,7 +76,7 @@ func (l *lab) take(member, name string, deadline int64) (outcome, record string)
 	}
 	c := new(luascripts.Call)
 	luascripts.TakeCall(c, k, &luascripts.TakeInput{
-		Member: member, ID: id, Name: name, Field: "r:" + name + "#1", Head: "sent ", DeadlineMS: deadline, Timeout: "late", First: true,
+		Member: member, ID: id, Name: name, Field: "r:" + name + "#1", Head: "sent ", DeadlineMS: deadline, Timeout: "late", First: first,
 	})
 	return luascripts.ParseTake(l.ok(luascripts.Take, c))
 }
@@ -93,7 +99,8 @@ func knownBy(key string) func(*luascripts.SignalInput) {
 	return func(in *luascripts.SignalInput) { in.Key = key }
 }
 
-func onlyRouse(in *luascripts.SignalInput) { in.Rouse = true }
+// onlyRouse sends nothing, so nothing stands in its way.
+func onlyRouse(in *luascripts.SignalInput) { in.Rouse, in.MaxSignals = true, 0 }
 
 func blind(in *luascripts.SignalInput) { in.Queues = nil }
 

@@ -68,8 +68,13 @@ func TestSuspendFence(t *testing.T) {
 			it.Body, it.Names, it.First = "new", []string{"go"}, true
 			it.Fields = []luascripts.JournalField{field("t:b#1", "1"), field("r:a#1", "other")}
 		}
-		l.equal(l.suspend(l.sleeping("1:stale", change), l.sleeping(m[1], change), l.sleeping(m[2], change), l.sleeping(m[3], change)),
-			[]string{luascripts.ReasonLost, luascripts.ReasonCancelled, luascripts.ReasonCancelled, luascripts.Different})
+		held := l.state()
+		l.equal(l.suspend(), nothing)
+		l.equal(l.suspend(l.sleeping("1:stale", change), l.sleeping("2:stale", change), l.sleeping("3:stale", change), l.sleeping("4:stale", change)),
+			[]string{luascripts.ReasonLost, luascripts.ReasonLost, luascripts.ReasonLost, luascripts.ReasonLost})
+		l.equal(l.state(), held)
+		l.equal(l.suspend(l.sleeping(m[1], change), l.sleeping(m[2], change), l.sleeping(m[3], change)),
+			[]string{luascripts.ReasonCancelled, luascripts.ReasonCancelled, luascripts.Different})
 		l.want(`
 			cancelled:q 2@0
 			journal:4 r:a#1=x
@@ -164,19 +169,36 @@ func TestTakeTimesOut(t *testing.T) {
 		l.equal(outcome, luascripts.TakeNothing)
 		outcome, record := l.take(m[0], "go", start+5)
 		l.equal([]string{outcome, record}, []string{luascripts.Recorded, "late"})
+		l.equal(l.content("journal:1"), []string{"r:go#1=late"})
 		l.signalled("1", toTask)
+		l.now++
+		l.signalled("1", toTask)
+		l.now--
 		l.signalled("2", toTask)
 		outcome, record = l.take(m[0], "go", start+5)
 		l.equal([]string{outcome, record}, []string{luascripts.Recorded, "late"})
 		outcome, record = l.take(m[1], "go", start+5)
 		l.equal([]string{outcome, record}, []string{luascripts.Recorded, "sent payload"})
 		l.want(`
-			journal:1 g:go:1=payload gn=1 gt:go=1 r:go#1=late
+			journal:1 g:go:1=payload g:go:2=payload gn=2 gt:go=2 r:go#1=late
 			journal:2 gh:go=1 gn=0 gt:go=1 r:go#1=sent_payload
 			journals 1@5 2@5
 			leased:q 1:t1@30000d 2:t1@30000d pad
 			steps 1=b1 2=b2
 		`)
+	})
+}
+
+// TestTakeNotesTheJournal once, with the time at which it was begun.
+func TestTakeNotesTheJournal(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		m := l.holding("7.0", "7.1")
+		l.put(l.rdb.ZAdd(ctx, l.key("journals"), redis.Z{Score: start - 5, Member: "7.0"}))
+		l.take(m[0], "go", 1)
+		l.taking(m[1], "go", 1, false)
+		l.equal(l.content("journals"), []string{"7.0@-5"})
+		l.equal(l.content("journal:7.1"), []string{"r:go#1=late"})
 	})
 }
 

@@ -25,7 +25,7 @@ local function fence(items, fixed, nq, ghosts)
       end
     end
   end
-  if #owners > 0 and redis.call('EXISTS', ghosts) == 1 then
+  if #owners > 0 then
     local marks = redis.call('HMGET', ghosts, unpack(owners))
     for i = 1, #items do
       if marks[i] and not items[i].reason then

@@ -213,7 +213,7 @@ local function fence(items, fixed, nq, ghosts)
       end
     end
   end
-  if #owners > 0 and redis.call('EXISTS', ghosts) == 1 then
+  if #owners > 0 then
     local marks = redis.call('HMGET', ghosts, unpack(owners))
     for i = 1, #items do
       if marks[i] and not items[i].reason then
@@ -239,7 +239,7 @@ local KEYS_KEPT = 1000
 -- steps; more is how many the same call adds before it.
 local function refusal(steps, signals, fixed, id, task, key, size, max_bytes, more, max_signals)
   local known = redis.call('HMGET', signals, 'gk:' .. key, 'gn', 'st')
-  if key ~= '' and known[1] then
+  if known[1] then
     return 'duplicate'
   end
   if redis.call('HEXISTS', steps, id) == 0 then

@@ -163,7 +163,7 @@ local KEYS_KEPT = 1000
 -- steps; more is how many the same call adds before it.
 local function refusal(steps, signals, fixed, id, task, key, size, max_bytes, more, max_signals)
   local known = redis.call('HMGET', signals, 'gk:' .. key, 'gn', 'st')
-  if key ~= '' and known[1] then
+  if known[1] then
     return 'duplicate'
   end
   if redis.call('HEXISTS', steps, id) == 0 then
