@@ -38,6 +38,7 @@ type audit struct {
 	bodies   map[string]string
 	places   map[string][]membership
 	ghosts   map[string]bool
+	runs     map[string]*ManySteps
 	findings []string
 }
 
@@ -62,11 +63,16 @@ func (a *audit) run() {
 			a.find("%s has run %s, which has no body", m.key, m.id)
 		}
 	}
+	a.readRuns()
 	for id := range a.bodies {
+		if a.runs[id] != nil || strings.Contains(id, ".") {
+			continue
+		}
 		if n := len(a.places[id]); n != 1 {
 			a.find("run %s is in %d indexes: %v", id, n, a.places[id])
 		}
 	}
+	a.auditRuns()
 	a.sides()
 	a.unique()
 }
@@ -81,7 +87,7 @@ func (a *audit) sides() {
 	}
 	for _, name := range []string{"tries", "history", "results"} {
 		for id := range a.hash(name) {
-			if _, ok := a.bodies[id]; !ok {
+			if _, ok := a.bodies[id]; !ok && !a.completedNode(id) {
 				a.find("%s of run %s, which has no body", name, id)
 			}
 		}
@@ -107,6 +113,9 @@ func (a *audit) unique() {
 		}
 		places := a.places[id]
 		unfinished := len(places) == 1 && !places[0].state.Finished()
+		if run := a.runs[id]; run != nil {
+			unfinished = !run.State.Finished()
+		}
 		if mark[0] != 'd' && !unfinished {
 			a.find("unique key %s is held by run %s, which is finished", digest, id)
 		}

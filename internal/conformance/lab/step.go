@@ -249,7 +249,8 @@ func (l *Lab) member(key string, state cyclone.StepState, z redis.Z) membership 
 	default:
 		m.due = time.UnixMilli(score / 16)
 	}
-	if _, err := strconv.ParseInt(m.id, 10, 64); err != nil {
+	run, node, many := strings.Cut(m.id, ".")
+	if _, err := strconv.ParseInt(run, 10, 64); err != nil || many && !isIndex(node) {
 		l.Errorf("%s holds %q", key, z.Member)
 	}
 	return m
