@@ -101,15 +101,8 @@ func (w *walk) next(ctx context.Context, n int) (steps []*stored, done bool, err
 	if ok, err := w.advance(ctx); err != nil || !ok {
 		return nil, true, err
 	}
-	here, rdb := w.places[0], w.d.parts[0].client.rdb
-	key, list := w.d.key(here)
-	var entries []entry
-	var more bool
-	if list {
-		entries, more, err = fetchList(ctx, rdb, key, &w.at, int64(n), w.fromHead)
-	} else {
-		entries, more, err = fetchSet(ctx, rdb, key, &w.at, int64(n), newestFirst(here.State))
-	}
+	here := w.places[0]
+	entries, more, err := w.fetch(ctx, n)
 	if err != nil {
 		return nil, false, err
 	}
@@ -117,10 +110,23 @@ func (w *walk) next(ctx context.Context, n int) (steps []*stored, done bool, err
 		return nil, false, err
 	}
 	if !more {
-		w.places, w.probed, w.at = w.places[1:], w.probed-1, position{}
+		w.leave()
 	}
 	return steps, false, nil
 }
+
+// fetch reads up to n entries of the place under visit and moves behind them.
+func (w *walk) fetch(ctx context.Context, n int) (entries []entry, more bool, err error) {
+	rdb := w.d.parts[0].client.rdb
+	key, list := w.d.key(w.places[0])
+	if list {
+		return fetchList(ctx, rdb, key, &w.at, int64(n), w.fromHead)
+	}
+	return fetchSet(ctx, rdb, key, &w.at, int64(n), newestFirst(w.places[0].State))
+}
+
+// leave ends the visit of a place.
+func (w *walk) leave() { w.places, w.probed, w.at = w.places[1:], w.probed-1, position{} }
 
 // load reads what is kept of the entries; those whose ghosts or missing bodies say
 // that they are not in this place after all are left out.
