@@ -1,6 +1,6 @@
 // Onboarding is a durable task: it creates an account, sends a mail that may need
 // several tries, and waits for the user to confirm. Each step takes effect once, and
-// the waits hold no worker.
+// the waits hold no worker. Another task falls back to a letter when mail fails for good.
 package main
 
 import (
@@ -36,6 +36,7 @@ var CreateAccount = cyclone.DeclareTask[onboardingInput, onboardingOutput]("crea
 type onboarding struct {
 	accounts *accounts
 	emails   *emails
+	letters  *letters
 }
 
 func (o *onboarding) createAccount(ctx cyclone.Context, in onboardingInput) (onboardingOutput, error) {
@@ -80,9 +81,10 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	handler := &onboarding{accounts: &accounts{}, emails: &emails{outage: 2}}
+	handler := &onboarding{accounts: &accounts{}, emails: &emails{outage: 2}, letters: &letters{}}
 	w.NewTask("create-account", cyclone.HandlerFunc(handler.createAccount),
 		cyclone.Retry(cyclone.RetryPolicy{MaxAttempts: 3, Delays: []time.Duration{50 * time.Millisecond}}))
+	w.NewTask("invite", cyclone.HandlerFunc(handler.invite))
 	go w.Run(ctx)
 
 	ada, err := cyclone.EnqueueTask(ctx, client, CreateAccount, onboardingInput{"7", "Ada", "ada@example.com"})
@@ -102,6 +104,16 @@ func main() {
 		}
 		show(run.Wait(ctx))
 	}
+
+	run, err := cyclone.EnqueueTask(ctx, client, Invite, account{ID: "10", Email: "cleo@nowhere.example"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	message, err := run.Wait(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("invited by", message)
 }
 
 func show(out onboardingOutput, err error) {

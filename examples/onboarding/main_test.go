@@ -11,4 +11,7 @@ func Example() {
 	// account 8 is closed
 	// done: message welcome-8, confirmed false
 	// failed: account_id, name, and email are required
+	// no mailbox for cleo@nowhere.example
+	// no mailbox for cleo@nowhere.example
+	// invited by letter-10
 }

@@ -35,3 +35,16 @@ func (e *emails) SendWelcome(_ context.Context, to account) (string, error) {
 	}
 	return "welcome-" + to.ID, nil
 }
+
+// Invite finds no such mailbox.
+func (e *emails) Invite(_ context.Context, to account) (string, error) {
+	fmt.Println("no mailbox for", to.Email)
+	return "", errors.New("no such mailbox")
+}
+
+// letters stands for a printer of letters.
+type letters struct{}
+
+func (*letters) Print(_ context.Context, to account) (string, error) {
+	return "letter-" + to.ID, nil
+}
