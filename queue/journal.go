@@ -92,7 +92,7 @@ func entriesOf(fields map[string]string) map[string]string {
 	return fields
 }
 
-var entryKinds = string([]byte{wire.EntryRecord, wire.EntryTries, wire.EntryWake, wire.EntryChild})
+var entryKinds = string([]byte{wire.EntryRecord, wire.EntryTries, wire.EntryWake, wire.EntryChild, wire.EntryPause})
 
 // Recorded is an entry that a running task writes into its journal.
 type Recorded struct {

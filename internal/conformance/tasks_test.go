@@ -418,3 +418,23 @@ func TestShutdownGivesATaskBack(t *testing.T) {
 		}
 	})
 }
+
+// What an operator makes run now is due for its recorded steps too.
+func TestRunNowOfASuspendedTask(t *testing.T) {
+	lab.Each(t, func(l *lab.Lab) {
+		var n counts
+		def := task(func(ctx cyclone.Context, _ string) (string, error) {
+			return step.Do(ctx, "x", flaky(&n.a, 1, "sent"))
+		}, cyclone.Retry(cyclone.RetryPolicy{Delays: []time.Duration{time.Hour}}))
+		l.Start(worker.Config{}, def)
+		id := lab.EnqueueTask(l, def, "")
+		l.UntilState(id, cyclone.StepRetrying)
+		if err := l.Client().RunNow(l.Context(), id); err != nil {
+			l.Fatal(err)
+		}
+		mustReturn(l, id, "sent")
+		if n.a.Load() != 2 {
+			l.Errorf("%d tries", n.a.Load())
+		}
+	})
+}

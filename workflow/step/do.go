@@ -130,7 +130,7 @@ func (c *call) tries() record.Tries {
 	if err != nil {
 		return record.Tries{}
 	}
-	if tries.DueMS > c.journal.NowMS() {
+	if !c.journal.Passed(tries.DueMS) {
 		c.journal.Suspend(wire.Suspension{State: wire.SuspendedRetrying, DueMS: tries.DueMS})
 	}
 	return tries

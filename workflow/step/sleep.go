@@ -33,9 +33,8 @@ func sleep(ctx context.Context, name string, until func(now int64) int64) error 
 	}
 	defer c.journal.End()
 	id := wire.StepID(c.name, c.occurrence, 0) // a sleep is over once and for all
-	now := c.journal.NowMS()
-	due, entries := c.wake(id, min(until(now), lastWake))
-	if due <= now {
+	due, entries := c.wake(id, min(until(c.journal.NowMS()), lastWake))
+	if c.journal.Passed(due) {
 		return nil
 	}
 	if err := c.alive(); err != nil {
