@@ -169,7 +169,7 @@ end
 
 -- Write. A first write that needs no memory lets the rest run at maxmemory.
 redis.call('HDEL', ghosts, '')
-local watched = redis.call('EXISTS', subs) == 1
+local watched, haunted = redis.call('EXISTS', subs) == 1, redis.call('EXISTS', ghosts) == 1
 local lines, refused, stored, index = {}, {}, {}, 0
 local leases, gone, fresh, singles = {}, {}, {}, {}
 local completed, discarded, unblocked, next_id = 0, 0, 0, nil
@@ -215,6 +215,17 @@ local function apply_tx(item)
   end
 end
 
+-- set_out is start for a node that may have been cancelled and revived: one that a claim or a list still has under a
+-- ghost is made ready by whoever takes it there.
+local function set_out(q, lane_index, id, due)
+  if haunted and redis.call('HEXISTS', ghosts, id) == 1 then
+    redis.call('HSET', ghosts, id, 'r' .. ARGV[NAMES_AT + q])
+    event('enqueued', q, id, '-', 0)
+  else
+    start(q, lane_index, id, due)
+  end
+end
+
 -- release counts an ended node down for those that depend on it.
 local function release(item)
   local waits = item.view.waits
@@ -228,7 +239,7 @@ local function release(item)
       waits[field] = nil
       unblocked = unblocked + 1
       item.view.freed[#item.view.freed + 1] = field
-      start(tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), item.run_id .. '.' .. ARGV[at],
+      set_out(tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), item.run_id .. '.' .. ARGV[at],
         math.min(now + tonumber(ARGV[at + 3]), START_LIMIT))
     end
   end

@@ -98,7 +98,7 @@ func (m nodeMark) wrong(body bool, ghost string, live, indexed []string) string 
 	haunts := ghost == ghostDropped && len(live) == 1 && len(indexed) == 0
 	nowhere := ghost == "" && len(live)+len(indexed) == 0
 	switch {
-	case m == nodeOrphan:
+	case m == nodeOrphan && (body || !nowhere && !haunts):
 		return "its run does not know it"
 	case m == nodeBlocked && !body:
 		return "it is blocked, and has no body"

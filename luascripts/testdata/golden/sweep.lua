@@ -316,7 +316,9 @@ function apply.b(o)
     return false
   end
   redis.call('HDEL', run_key(o.r), 'd' .. o.node)
-  redis.call('HDEL', ghosts, o.member) -- It was in no index, so whoever deleted it left this for nobody.
+  if redis.call('HEXISTS', steps, o.member) == 0 then
+    redis.call('HDEL', ghosts, o.member) -- It was in no index, so whoever deleted it left this for nobody.
+  end -- Else a ghost is where it ran before it was revived, and that claim is still out.
   finish_node(o)
   return true
 end
