@@ -453,6 +453,16 @@ func TestSweepTakesRunsOff(t *testing.T) {
 		settle(op("s", 0, "r", "F"))
 		l.equal(l.content("sweep"), nothing)
 
+		// No node is left: one that was not the last when it ended, and those of the plan.
+		l.put(l.rdb.HSet(ctx, l.key("run:3"), "left", 1))
+		l.sweeping("3", 3000)
+		r := l.opsOf("3", op("c", 0, "", "XR"))
+		r.Score = held
+		l.equal(l.sweep(l.sweepInput(r))[0].Outcome, luascripts.SweepStale)
+		l.equal(l.content("sweep"), []string{"3@3000"})
+		settle(op("f", 0, "F", "f"))
+		l.equal(l.content("sweep"), nothing)
+
 		// A run that is gone has no work.
 		l.put(l.rdb.Del(ctx, l.key("run:3")))
 		l.sweeping("3", 3000)

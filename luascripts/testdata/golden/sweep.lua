@@ -457,6 +457,13 @@ local function settled(r, id, held)
   end
 end
 
+-- unended tells that a live run has no node left: a node that ended since the plan was made was not the last one then,
+-- and what the plan has ended was not known to whoever ended that.
+local function unended(r)
+  local found = redis.call('HMGET', run_key(r), 'st', 'left')
+  return LIVE[found[1]] and found[2] == '0'
+end
+
 local cursor = names + nq + 1
 local ndone = tonumber(ARGV[cursor])
 cursor = cursor + 1
@@ -498,6 +505,9 @@ for r = 1, nruns do
         outcome = 'stale'
       end
     end
+  end
+  if outcome == 'done' and held ~= '' and unended(r) then
+    outcome = 'stale'
   end
   if held ~= '' and (outcome == 'done' or outcome == 'absent') then
     settled(r, id, tonumber(held))
