@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"context"
 	"strconv"
 	"strings"
 
@@ -74,7 +73,7 @@ func (a *audit) auditRuns() {
 			a.find("run %s is %s with %d nodes that have not ended, and is kept: %v", id, r.State, left, isKept)
 		}
 		if !finished && live == 0 && !isSwept {
-			a.find("run %s waits for nothing: %d nodes, none of them live", id, left)
+			a.find("run %s waits for nothing: %d nodes, none of them live (%v)", id, left, r.Fields)
 		}
 	}
 	for member := range a.bodies {
@@ -125,11 +124,6 @@ func (a *audit) auditKeys() {
 			if _, known := journals[id]; !known {
 				a.find("%s, whose step is gone", key)
 			}
-		}
-	}
-	for id := range journals {
-		if a.lab.Redis.Exists(context.Background(), a.base+"journal:"+id).Val() == 0 {
-			a.find("journal of %s is listed, and is not there", id)
 		}
 	}
 }
