@@ -57,7 +57,7 @@ func (s *Store) Sweep(ctx context.Context, partition int) (more bool, err error)
 		_, err := call.send(ctx)
 		errs = append(errs, err)
 	}
-	return len(reply.Taken) == sweepTake, errors.Join(errs...)
+	return len(reply.Taken) > 0, errors.Join(errs...)
 }
 
 // hold is for how many ms an item is held. Two that take the same one hold it for
