@@ -22,7 +22,7 @@ const (
 	nodeLive                      // it is in an index, like a run of its own
 	nodeBlocked                   // it has a body
 	nodeCompleted                 // nothing is left of it but in the run
-	nodeDiscarded                 // it has a body, and is in the discarded index
+	nodeDiscarded                 // it has a body, and is in the discarded index, or neither
 	nodeCancelled                 // it may have a body, and be a ghost
 	nodeOrphan                    // its run does not know it
 )
@@ -108,8 +108,9 @@ func (m nodeMark) wrong(body bool, ghost string, live, indexed []string) string 
 		return "it is completed, and has a body or is in an index: " + places
 	case m == nodeCancelled && !nowhere && !haunts:
 		return "it is cancelled, and in " + places
+	case m == nodeDiscarded && !body && nowhere: // it was one of too many
 	case m == nodeDiscarded && !body:
-		return "it is discarded, and has no body"
+		return "it is discarded, has no body, and is in " + places
 	case m == nodeDiscarded && (len(indexed) != 1 || len(live) > 1 || ghost == "" && len(live) > 0):
 		return "it is discarded, and in " + places
 	}

@@ -93,14 +93,25 @@ func TestRunsAreForgotten(t *testing.T) {
 	bubbled(t, Config{}, func(l *lab) {
 		spec := graphSpec("a", "b")
 		spec.Options.Set, spec.Options.Retention = wire.FieldRetention, time.Hour
+		done := l.start(spec)
+		l.drainRuns()
 		id := l.start(spec)
 		claims := l.claimNodes()
 		l.advance(l.done(claims["a"], "A"), Discard(claims["b"], l.failure(claims["b"], "boom")))
 		time.Sleep(time.Hour - time.Minute)
 		l.ok(l.store.Maintain(l.ctx, nil, claimLease))
-		l.wantNodes(id, cyclone.RunFailed, "a completed", "b discarded")
+		l.wantNodes(done, cyclone.RunCompleted, "a completed", "b completed")
 		time.Sleep(2 * time.Minute)
 		l.ok(l.store.Maintain(l.ctx, nil, claimLease))
+		if err := l.client.Await(l.ctx, done, nil); !errors.Is(err, cyclone.ErrNotFound) {
+			l.Errorf("await: %v", err)
+		}
+		l.wantNodes(id, cyclone.RunFailed, "a completed", "b discarded") // somebody may want to repair it
+		l.wantAudit()
+		time.Sleep(DefaultDiscardedRetention)
+		for range 3 {
+			l.ok(l.store.Maintain(l.ctx, nil, claimLease))
+		}
 		if err := l.client.Await(l.ctx, id, nil); !errors.Is(err, cyclone.ErrNotFound) {
 			l.Errorf("await: %v", err)
 		}

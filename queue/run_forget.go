@@ -122,6 +122,12 @@ func (m *maintenance) forgetRuns(ctx context.Context, p *partition) error {
 			}
 			for _, id := range over {
 				m.left--
+				if longer, err := m.keepLonger(ctx, p, id, now.UnixMilli()); err != nil || longer {
+					if err != nil {
+						return err
+					}
+					continue
+				}
 				if _, err := p.forgetRun(ctx, id, false); err != nil && !errors.Is(err, ErrEnvelopeVersion) {
 					return err
 				}
@@ -132,6 +138,30 @@ func (m *maintenance) forgetRuns(ctx context.Context, p *partition) error {
 		}
 	}
 	return nil
+}
+
+// keepLonger gives a run that failed or was cancelled the time that such steps have:
+// somebody may want to repair it.
+func (m *maintenance) keepLonger(ctx context.Context, p *partition, id string, nowMS int64) (bool, error) {
+	values, err := p.client.rdb.HMGet(ctx, p.keys.run(id), "st", "fin").Result()
+	if err != nil {
+		return false, err
+	}
+	found := stringsOf(values)
+	until, err := strconv.ParseInt(found[1], 10, 64)
+	if err != nil || found[0] == "" {
+		return false, nil // it was never complete, or is going
+	}
+	switch dag.RunMark(found[0][0]) {
+	case dag.RunFailed:
+		until += m.cfg.DiscardedRetention.Milliseconds()
+	case dag.RunCancelled:
+		until += m.cfg.CancelledRetention.Milliseconds()
+	}
+	if until <= nowMS {
+		return false, nil
+	}
+	return true, p.client.rdb.ZAddXX(ctx, p.keys.runs(), redis.Z{Score: float64(until), Member: id}).Err()
 }
 
 // journalAge is how old a journal is at least that may be an orphan: the step that
