@@ -19,14 +19,15 @@ import (
 // Use it for a [queue.Client] with a configuration, or for two on one server.
 func NewRedis(t testing.TB) *redis.Client {
 	t.Helper()
-	server, err := embedded.InProcess()
+	s, err := embedded.InProcess()
 	if err != nil {
 		t.Fatalf("cyclonetest: %v", err)
 	}
-	rdb := server.Client()
+	rdb := s.Client()
+	rdb.AddHook(watch{&server{embedded: s, used: make(chan struct{}, 1)}})
 	t.Cleanup(func() {
 		_ = rdb.Close()
-		server.Close()
+		s.Close()
 	})
 	return rdb
 }

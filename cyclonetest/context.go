@@ -2,11 +2,14 @@ package cyclonetest
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/record"
 	"github.com/cyclone-queue/cyclone/internal/wire"
 )
 
@@ -39,6 +42,21 @@ func Logger(l *slog.Logger) ContextOption { return func(a *attempt) { a.logger =
 // does when its attempt has to end, with [cyclone.ErrShutdown] for example.
 func Parent(ctx context.Context) ContextOption { return func(a *attempt) { a.Context = ctx } }
 
+// Output gives the output of a node that the attempt's node depends on, for
+// [cyclone.Output]. It panics when v cannot be encoded.
+func Output(node string, v any) ContextOption {
+	b := encoded("output of "+node, v)
+	return func(a *attempt) { a.outputs[node] = b }
+}
+
+// Signal sends a signal to the run before the task begins, for [CallTask]; signals of
+// one name are taken in the order of the options. It panics when payload cannot be
+// encoded.
+func Signal(name string, payload any) ContextOption {
+	b := record.AppendValue(nil, codec.ID(), encoded("signal "+name, payload))
+	return func(a *attempt) { a.memory.signal(name, b) }
+}
+
 // lease is how far away the end of the lease always is, as if it were renewed.
 const lease = 30 * time.Second
 
@@ -49,8 +67,9 @@ func NewContext(t testing.TB, opts ...ContextOption) cyclone.Context {
 	t.Helper()
 	a := &attempt{
 		Context: t.Context(), ordinal: 1, limit: 5, run: 1, node: "node", queue: wire.DefaultQueue,
-		meta: map[string]string{}, logger: logger(t), tx: newCompletion(),
+		meta: map[string]string{}, logger: logger(t), memory: newMemory(), outputs: outputs{},
 	}
+	a.begin()
 	for _, opt := range opts {
 		opt(a)
 	}
@@ -68,7 +87,18 @@ type attempt struct {
 	node, queue    string
 	meta           map[string]string
 	logger         *slog.Logger
-	tx             *completion
+	outputs        outputs
+	memory         *memory
+	completion     atomic.Pointer[completion]
+}
+
+// begin gives the attempt an empty transaction.
+func (a *attempt) begin() { a.completion.Store(newCompletion()) }
+
+// completed closes the transaction, and returns what is wrong with it.
+func (a *attempt) completed() error {
+	_, err := a.completion.Load().content()
+	return err
 }
 
 func (a *attempt) Attempt() int           { return a.ordinal }
@@ -79,7 +109,7 @@ func (a *attempt) Queue() string          { return a.queue }
 func (a *attempt) Meta(key string) string { return a.meta[key] }
 func (a *attempt) LeaseExpiry() time.Time { return time.Now().Add(lease) }
 
-func (a *attempt) CompletionTx() cyclone.CompletionTx { return a.tx }
+func (a *attempt) CompletionTx() cyclone.CompletionTx { return a.completion.Load() }
 
 func (a *attempt) IdempotencyKey() string { return wire.IdempotencyKey(int64(a.run), a.node) }
 
@@ -89,8 +119,32 @@ func (a *attempt) Logger() *slog.Logger {
 
 // Value makes the attempt be found in every context derived from it.
 func (a *attempt) Value(key any) any {
-	if _, ok := key.(wire.ContextKey); ok {
+	switch key.(type) {
+	case wire.ContextKey:
 		return a
+	case wire.OutputsKey:
+		return a.outputs
 	}
 	return a.Context.Value(key)
+}
+
+// outputs are the encoded outputs of the nodes that the attempt's depends on.
+type outputs map[string][]byte
+
+// Output implements [wire.Outputs].
+func (o outputs) Output(node string, into any) (found bool, err error) {
+	b, found := o[node]
+	if found {
+		err = codec.Unmarshal(b, into)
+	}
+	return found, err
+}
+
+// encoded is the value as the default codec has it. It panics when that cannot be.
+func encoded(what string, v any) []byte {
+	b, err := codec.Marshal(v)
+	if err != nil {
+		panic(fmt.Errorf("cyclonetest: %s: %w", what, err))
+	}
+	return b
 }

@@ -17,14 +17,21 @@ type Kind[In any] interface {
 	With(In, ...cyclone.EnqueueOption) cyclone.Request
 }
 
-// Enqueued returns the inputs of the steps of this kind that wait, for a worker or
-// for a time, in the order in which they were enqueued. Go infers In from def. It
-// fails the test when an input cannot be decoded into an In.
+// pending are the states of steps that wait, but for those that wait for other nodes.
+var pending = []cyclone.StepState{
+	cyclone.StepReady, cyclone.StepScheduled, cyclone.StepRetrying, cyclone.StepSnoozed, cyclone.StepWaiting,
+}
+
+// Enqueued returns the inputs of the steps of this kind that wait, for a worker, a
+// time or a signal, in the order in which they were enqueued. Go infers In from def.
+// It fails the test when an input cannot be decoded into an In. Of a workflow it tells
+// the nodes whose dependencies have ended; an input that is the output of others is
+// put together when it is needed, and is a zero value here.
 func Enqueued[In any](t testing.TB, client *queue.Client, def Kind[In]) []In {
 	t.Helper()
 	var inputs []In
 	kinds := names(def)
-	for _, step := range list(t, client, cyclone.StepReady, cyclone.StepScheduled, cyclone.StepRetrying, cyclone.StepSnoozed) {
+	for _, step := range list(t.Context(), t, client, pending...) {
 		if !slices.Contains(kinds, step.Kind) {
 			continue
 		}

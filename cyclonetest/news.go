@@ -17,16 +17,22 @@ type news struct {
 	done chan struct{}
 
 	mu   sync.Mutex
-	back map[cyclone.RunID]int // how often a step was released
+	back map[stepName]int // how often a step was released
 }
 
-func newNews() *news { return &news{any: make(chan struct{}, 1), back: map[cyclone.RunID]int{}} }
+// stepName tells a step from others.
+type stepName struct {
+	run  cyclone.RunID
+	node string
+}
+
+func newNews() *news { return &news{any: make(chan struct{}, 1), back: map[stepName]int{}} }
 
 // telling are the events after which there may be less, or more, to wait for.
 var telling = []cyclone.EventType{
-	cyclone.EventEnqueued, cyclone.EventCompleted, cyclone.EventFailed, cyclone.EventSnoozed, cyclone.EventReleased,
-	cyclone.EventLost, cyclone.EventDiscarded, cyclone.EventCancelled, cyclone.EventRetried, cyclone.EventPromoted,
-	cyclone.EventRescheduled, cyclone.EventDeleted,
+	cyclone.EventEnqueued, cyclone.EventCompleted, cyclone.EventFailed, cyclone.EventSnoozed, cyclone.EventSuspended,
+	cyclone.EventReleased, cyclone.EventLost, cyclone.EventDiscarded, cyclone.EventCancelled, cyclone.EventRetried,
+	cyclone.EventPromoted, cyclone.EventRescheduled, cyclone.EventDeleted,
 }
 
 // open begins to listen. Nothing is missed after it has returned.
@@ -52,7 +58,7 @@ func (n *news) open(t testing.TB, client *queue.Client) {
 func (n *news) tell(event cyclone.StepEvent) {
 	if event.Type == cyclone.EventReleased {
 		n.mu.Lock()
-		n.back[event.RunID]++
+		n.back[stepName{event.RunID, event.Node}]++
 		n.mu.Unlock()
 	}
 	select {
@@ -61,11 +67,11 @@ func (n *news) tell(event cyclone.StepEvent) {
 	}
 }
 
-// released is how often a run was given back.
-func (n *news) released(id cyclone.RunID) int {
+// released is how often a step was given back.
+func (n *news) released(s *cyclone.StepInfo) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.back[id]
+	return n.back[stepName{s.RunID, s.Node}]
 }
 
 func (n *news) close() {
