@@ -25,7 +25,7 @@ func (p *program) app() *urfave.App {
 		Commands: []*urfave.Command{
 			p.demoCommand(), p.serverCommand(),
 			p.queuesCommand(), p.stepsCommand(), p.runsCommand(), p.workersCommand(), p.statsCommand(), p.eventsCommand(), p.doctorCommand(),
-			p.enqueueCommand(), p.retryCommand(), p.cancelCommand(), p.deleteCommand(), p.rescheduleCommand(), p.runNowCommand(),
+			p.enqueueCommand(), p.signalCommand(), p.retryCommand(), p.cancelCommand(), p.deleteCommand(), p.rescheduleCommand(), p.runNowCommand(),
 			p.pauseCommand(), p.resumeCommand(), p.drainCommand(), p.purgeCommand(),
 			p.aclCommand(), p.completionCommand(), p.versionCommand(),
 		},

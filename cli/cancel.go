@@ -10,21 +10,29 @@ import (
 
 // unfinished are the states that a cancel can change.
 var unfinished = []cyclone.StepState{
-	cyclone.StepScheduled, cyclone.StepReady, cyclone.StepRunning, cyclone.StepRetrying, cyclone.StepSnoozed,
+	cyclone.StepScheduled, cyclone.StepReady, cyclone.StepRunning, cyclone.StepRetrying, cyclone.StepSnoozed, cyclone.StepWaiting,
 }
 
 func (p *program) cancelCommand() *urfave.Command {
 	return &urfave.Command{
-		Name: "cancel", Category: groupOperate, ArgsUsage: "RUN… | --queue mail …",
+		Name: "cancel", Category: groupOperate, ArgsUsage: "RUN… | RUN NODE | --queue mail …",
 		Usage: "end runs for good, wherever they are",
-		Description: "A running handler is told within a second; what it returns is dropped. By filter, it counts first and wants --yes or\n" +
-			"the queue's name.",
-		Flags:  append(manyFlags(), yesFlag()),
+		Description: "  cyclone cancel 12345                a run, with all of its steps\n" +
+			"  cyclone cancel 12345 approval       one step of a run of many, which counts as its failure\n" +
+			"  cyclone cancel --queue mail --yes   every step that the flags choose\n" +
+			"A running handler is told within a second; what it returns is dropped. By filter, it counts first and wants --yes or\n" +
+			"the queue's name. A node that is named like a number is given with --node.",
+		Flags: append([]urfave.Flag{
+			&urfave.StringFlag{Name: "node", Usage: "only the step `NODE` of the run"},
+		}, append(manyFlags(), yesFlag())...),
 		Action: p.cancel,
 	}
 }
 
 func (p *program) cancel(c *urfave.Context) error {
+	if id, node, ok, err := oneNode(c); ok || err != nil {
+		return p.cancelNode(c, id, node, err)
+	}
 	ids, byFilter, err := p.chosen(c)
 	if err != nil {
 		return err
@@ -48,6 +56,53 @@ func (p *program) cancel(c *urfave.Context) error {
 			return err
 		}
 		p.did(single{Operation: "cancel", RunID: id}, "cancelled run %v", id)
+	}
+	return nil
+}
+
+// oneNode returns the node that the arguments name: with --node, or as the second of
+// two when that is no run's id.
+func oneNode(c *urfave.Context) (id cyclone.RunID, node string, ok bool, err error) {
+	given := c.Args().Slice()
+	switch {
+	case c.IsSet("node") && len(given) != 1:
+		return 0, "", false, usagef("Write it as cyclone cancel RUN --node NODE.", "cancel: --node needs one run")
+	case c.IsSet("node"):
+		node = c.String("node")
+	case len(given) == 2:
+		if _, err := cyclone.ParseRunID(given[1]); err == nil {
+			return 0, "", false, nil
+		}
+		node = given[1]
+	default:
+		return 0, "", false, nil
+	}
+	if filtered(c) || c.IsSet("cursor") || c.Bool("dry-run") {
+		return 0, "", false, usagef("Give one of them.", "cancel: a node and a filter exclude each other")
+	}
+	id, err = runID(given[0])
+	return id, node, err == nil, err
+}
+
+// cancelNode cancels one node and tells what that means for its run.
+func (p *program) cancelNode(c *urfave.Context, id cyclone.RunID, node string, err error) error {
+	if err != nil {
+		return err
+	}
+	client, err := p.connect()
+	if err != nil {
+		return err
+	}
+	if err := client.CancelNode(c.Context, id, node); err != nil {
+		return p.wrongNode(c, client, id, node, err)
+	}
+	p.did(single{Operation: "cancel", RunID: id, Node: node}, "cancelled %s of run %v", node, id)
+	if run, err := client.GetRun(c.Context, id); err == nil && !p.json {
+		after := "goes on"
+		if run.State.Finished() {
+			after = "is " + string(run.State) + " now"
+		}
+		p.note("The run %s: `cyclone runs show %v`.", after, id)
 	}
 	return nil
 }

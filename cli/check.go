@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/wire"
 )
 
 // dry is an enqueuer that stores nothing: what it is given has passed all checks
@@ -32,10 +33,15 @@ func checkEnqueue(ctx context.Context, kind string, input []byte, opts []cyclone
 	return nil
 }
 
-// checkQueue refuses what cannot be a queue's name.
-func checkQueue(name string) error {
-	if _, err := cyclone.EnqueueJSON(context.Background(), dry{}, "kind", []byte("null"), cyclone.WithQueue(name)); err != nil {
-		return usagef("Names have 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit.", "%s is not a queue's name", fmt.Sprintf("%.80q", name))
+const nameRule = "Names have 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit."
+
+// checkName refuses what cannot be a name.
+func checkName(what, name string) error {
+	if !wire.ValidName(name) {
+		return usagef(nameRule, "%s is not a %s's name", fmt.Sprintf("%.80q", name), what)
 	}
 	return nil
 }
+
+// checkQueue refuses what cannot be a queue's name.
+func checkQueue(name string) error { return checkName("queue", name) }

@@ -91,7 +91,10 @@ func (p *program) reach(app *urfave.App, words []string) (a *arranged, flag urfa
 func (p *program) values(ctx context.Context, a *arranged, flag string) []string {
 	switch flag {
 	case "state":
-		return stateNames
+		if len(a.path) > 0 && a.path[0] == "runs" {
+			return runStateNames
+		}
+		return indexedNames
 	case "color":
 		return []string{"auto", "always", "never"}
 	case "priority":

@@ -45,7 +45,11 @@ func (p *program) delete(c *urfave.Context) error {
 	} else if run, err := client.GetRun(c.Context, ids[0]); err != nil {
 		return err
 	} else {
-		p.note("Run %v, which is %s, will be deleted.", run.ID, run.State)
+		steps := ""
+		if len(run.Steps) > 1 {
+			steps = " with its " + terminal.Plural(len(run.Steps), "step", "steps")
+		}
+		p.note("Run %v, which is %s, will be deleted%s.", run.ID, run.State, steps)
 	}
 	if err := p.confirm(c.Bool("yes"), word); err != nil {
 		return err

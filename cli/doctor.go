@@ -16,8 +16,8 @@ func (p *program) doctorCommand() *urfave.Command {
 		Name: "doctor", Category: groupLook,
 		Usage: "check the servers' set-up and that every stored entry is in its place",
 		Description: "The set-up: version, eviction policy, memory limit, persistence, clock. The audit: every step is in exactly one index,\n" +
-			"bodies and indexes agree, unique keys have holders. It changes nothing, may run while workers do, and exits with 5\n" +
-			"when something is wrong; warnings do that with --strict only.",
+			"bodies and indexes agree, unique keys have holders, runs of many steps are as their graphs demand. It changes nothing,\n" +
+			"may run while workers do, and exits with 5 when something is wrong; warnings do that with --strict only.",
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "strict", Usage: "let warnings count as findings", DisableDefaultText: true},
 			&urfave.BoolFlag{Name: "no-audit", Usage: "check only the set-up", DisableDefaultText: true},

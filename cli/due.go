@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"time"
 
 	urfave "github.com/urfave/cli/v2"
@@ -61,6 +62,9 @@ func (p *program) due(c *urfave.Context) (time.Time, error) {
 	return t, nil
 }
 
+// manyNext leads to the steps of a run.
+const manyNext = "`cyclone runs show %v` shows where it stands."
+
 func (p *program) runNowCommand() *urfave.Command {
 	return &urfave.Command{
 		Name: "run-now", Category: groupOperate, ArgsUsage: "RUN", Usage: "start a scheduled, retrying or snoozed step at once",
@@ -76,6 +80,11 @@ func (p *program) runNow(c *urfave.Context) error {
 	id, err := runID(given[0])
 	if err != nil {
 		return err
+	}
+	if run, err := client.GetRun(c.Context, id); err != nil {
+		return err
+	} else if run.Dependencies != nil {
+		return refusedf(fmt.Sprintf(manyNext, id), "run %v has many steps: they start when those that they depend on have ended", id)
 	}
 	if err := client.RunNow(c.Context, id); err != nil {
 		return err

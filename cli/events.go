@@ -30,8 +30,9 @@ func (p *program) eventsCommand() *urfave.Command {
 
 // eventTypes are all types, in the order of a step's life.
 var eventTypes = []cyclone.EventType{
-	cyclone.EventEnqueued, cyclone.EventClaimed, cyclone.EventCompleted, cyclone.EventFailed, cyclone.EventSnoozed, cyclone.EventReleased,
+	cyclone.EventEnqueued, cyclone.EventClaimed, cyclone.EventCompleted, cyclone.EventFailed, cyclone.EventSnoozed, cyclone.EventSuspended, cyclone.EventReleased,
 	cyclone.EventLost, cyclone.EventDiscarded, cyclone.EventCancelled, cyclone.EventRetried, cyclone.EventPromoted, cyclone.EventRescheduled, cyclone.EventDeleted,
+	cyclone.EventFinished,
 }
 
 func joinTypes() string {

@@ -37,6 +37,12 @@ func (p *program) explain(ctx context.Context, err error) error {
 	case errors.Is(err, queue.ErrFinished):
 		f.exit = ExitRefused
 		f.next = "`cyclone steps show` tells how it ended; a discarded or cancelled one can be opened again with `cyclone retry`."
+	case errors.Is(err, queue.ErrSignalsFull):
+		f.exit = ExitRefused
+		f.next = "Nobody takes its signals: `cyclone runs show` tells what it waits for."
+	case errors.Is(err, queue.ErrNotWaiting) && strings.Contains(err.Error(), "many steps"):
+		f.exit = ExitRefused
+		f.next = "Its steps start when those that they depend on have ended: `cyclone runs show` shows where it stands."
 	case errors.Is(err, queue.ErrNotWaiting):
 		f.exit = ExitRefused
 		f.next = "It is ready or running: `cyclone cancel` ends it."

@@ -15,7 +15,7 @@ import (
 func filterFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringFlag{Name: "queue", Usage: "only steps of the queue `NAME`"},
-		&urfave.StringFlag{Name: "state", Usage: "only steps in `STATE`: " + strings.Join(stateNames, ", ")},
+		&urfave.StringFlag{Name: "state", Usage: "only steps in `STATE`: " + strings.Join(indexedNames, ", ")},
 		&urfave.StringFlag{Name: "kind", Usage: "only steps of the kind `NAME`"},
 		&urfave.StringFlag{Name: "error", Usage: "only steps whose last error contains `TEXT`, or has it as its code"},
 		&urfave.StringFlag{Name: "since", Usage: "only steps that ended, or else were enqueued, at `WHEN` or later: 2h, 3d, 2026-02-03, 2026-02-03T10:30:00Z"},

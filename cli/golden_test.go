@@ -25,6 +25,8 @@ var volatile = []struct {
 	{regexp.MustCompile(`\b(\d+(\.\d+)?(µs|ms|d|h|m|s))+ ago`), "<ago>"},
 	{regexp.MustCompile(`in 23h\d+m|in 24h`), "in 23h59m"},
 	{regexp.MustCompile(`in (59m\d+s|1h)`), "in 59m"},
+	{regexp.MustCompile(`(?m)  +\d+(\.\d+)?(µs|ms|s)$`), "  <took>"},
+	{regexp.MustCompile(`after \d+(\.\d+)?(µs|ms|s) ·`), "after <took> ·"},
 	{regexp.MustCompile(`"delay_seconds":[\d.]+`), `"delay_seconds":<n>`},
 	{regexp.MustCompile(`"oldest_ready_seconds":[\d.]+`), `"oldest_ready_seconds":<n>`},
 	{regexp.MustCompile(`on w[a-z2-7]{7}\b`), "on <worker>"},

@@ -11,7 +11,7 @@ import (
 func (p *program) queuesCommand() *urfave.Command {
 	return &urfave.Command{
 		Name: "queues", Category: groupLook, ArgsUsage: "[QUEUE]", Usage: "list the queues and what is in them",
-		Description: "`waiting` is how long ago the step that is next in line was enqueued.",
+		Description: "`oldest` is how long ago the step that is next in line was enqueued. Blocked steps are in no queue yet: `cyclone runs show`.",
 		Action:      p.queues,
 	}
 }
@@ -20,14 +20,14 @@ func (p *program) queuesCommand() *urfave.Command {
 type queueView struct {
 	Name   string `json:"name"`
 	Paused bool   `json:"paused"`
-	// Counts has every state, zero or not.
+	// Counts has every state but blocked, zero or not.
 	Counts             map[cyclone.StepState]int64 `json:"counts"`
 	OldestReadySeconds float64                     `json:"oldest_ready_seconds"`
 }
 
 func queueOf(q queue.QueueInfo) queueView {
-	v := queueView{Name: q.Name, Paused: q.Paused, Counts: make(map[cyclone.StepState]int64, len(states)), OldestReadySeconds: q.OldestReady.Seconds()}
-	for _, s := range states {
+	v := queueView{Name: q.Name, Paused: q.Paused, Counts: make(map[cyclone.StepState]int64, len(indexed)), OldestReadySeconds: q.OldestReady.Seconds()}
+	for _, s := range indexed {
 		v.Counts[s] = q.Counts[s]
 	}
 	return v
@@ -81,14 +81,14 @@ func pick(all []queue.QueueInfo, name string) (queue.QueueInfo, error) {
 
 func (p *program) queueTable(all []queue.QueueInfo) {
 	shown := []cyclone.StepState{
-		cyclone.StepReady, cyclone.StepRunning, cyclone.StepScheduled, cyclone.StepRetrying, cyclone.StepSnoozed,
+		cyclone.StepReady, cyclone.StepRunning, cyclone.StepScheduled, cyclone.StepRetrying, cyclone.StepSnoozed, cyclone.StepWaiting,
 		cyclone.StepCompleted, cyclone.StepExhausted, cyclone.StepCancelled,
 	}
 	t := terminal.Table{Columns: []terminal.Column{{Title: "queue"}}}
 	for _, s := range shown {
 		t.Columns = append(t.Columns, terminal.Column{Title: string(s), Right: true})
 	}
-	t.Columns = append(t.Columns, terminal.Column{Title: "waiting", Right: true}, terminal.Column{})
+	t.Columns = append(t.Columns, terminal.Column{Title: "oldest", Right: true}, terminal.Column{})
 	for _, q := range all {
 		row := []terminal.Cell{text(q.Name)}
 		for _, s := range shown {

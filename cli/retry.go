@@ -13,11 +13,12 @@ import (
 func (p *program) retryCommand() *urfave.Command {
 	return &urfave.Command{
 		Name: "retry", Category: groupOperate, ArgsUsage: "RUN NODE | RUN --all | --state discarded …",
-		Usage: "open discarded steps again",
+		Usage: "open discarded steps again, with what their failure had cancelled",
 		Description: "  cyclone retry 12345 send_email                    one step of a run\n" +
 			"  cyclone retry 12345 --all                         every discarded step of a run\n" +
 			"  cyclone retry --kind send_email --error timeout   every discarded step that the flags choose\n" +
-			"Each gets one more attempt, or as many as --attempts says, at once. Cancelled steps are opened with --state cancelled.",
+			"Each gets one more attempt, or as many as --attempts says, at once. In a run of many steps what its failure had cancelled\n" +
+			"comes back, and what has completed does not run again. Cancelled steps are opened with --state cancelled.",
 		Flags: append([]urfave.Flag{
 			&urfave.BoolFlag{Name: "all", Usage: "every discarded step of the run", DisableDefaultText: true},
 			&urfave.IntFlag{Name: "attempts", Usage: "give each step `N` more attempts", DefaultText: "1"},
@@ -66,18 +67,11 @@ func (p *program) retry(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	if all {
-		if err := client.RetryAll(c.Context, id, opts...); err != nil {
-			return err
-		}
-		p.did(single{Operation: "retry", RunID: id}, "retried all discarded steps of run %v", id)
-		return nil
+	node := ""
+	if !all {
+		node = given[1]
 	}
-	if err := client.Retry(c.Context, id, given[1], opts...); err != nil {
-		return p.wrongNode(c, client, id, given[1], err)
-	}
-	p.did(single{Operation: "retry", RunID: id, Node: given[1]}, "retried %s of run %v", given[1], id)
-	return nil
+	return p.retryRun(c, client, id, node, opts)
 }
 
 func (p *program) retryMany(c *urfave.Context, opts []cyclone.RetryOption) error {

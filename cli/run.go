@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -82,8 +83,8 @@ func newProgram(s Streams) *program { return &program{Streams: s, now: time.Now,
 
 // run returns the error that decides about the exit code, explained.
 func (p *program) run(ctx context.Context, args []string) (err error) {
-	p.look(args)
 	app := p.app()
+	p.look(app, args)
 	if words, ok := completing(args); ok {
 		return p.complete(ctx, app, words)
 	}
@@ -112,18 +113,19 @@ func asFlag(args []string) []string {
 
 // look decides how to print, before anything can go wrong: an error of the
 // command line is printed so as well.
-func (p *program) look(args []string) {
+func (p *program) look(app *urfave.App, args []string) {
+	own := false // behind it --json is the command's own, its input
 	for _, arg := range args {
-		if arg == "--json" || arg == "-json" {
+		if (arg == "--json" || arg == "-json") && !own {
 			p.json = true
 		}
-		if arg == "enqueue" && p.json {
+		if c := app.Command(arg); c != nil {
+			_, own = findFlag(c.Flags, "json")
 			break
 		}
-		if arg == "enqueue" { // there --json is the input
-			p.json = false
-			break
-		}
+	}
+	if !own {
+		p.json = p.json || slices.Contains(args, "--json") || slices.Contains(args, "-json")
 	}
 	p.setColour("auto")
 }

@@ -35,7 +35,7 @@ type minuteView struct {
 
 // countedEvents are shown in this order; others follow by name.
 var countedEvents = []cyclone.EventType{
-	cyclone.EventEnqueued, cyclone.EventCompleted, cyclone.EventFailed, cyclone.EventSnoozed, cyclone.EventLost,
+	cyclone.EventEnqueued, cyclone.EventCompleted, cyclone.EventFailed, cyclone.EventSnoozed, cyclone.EventSuspended, cyclone.EventLost,
 	cyclone.EventReleased, cyclone.EventDiscarded, cyclone.EventCancelled, cyclone.EventRetried, cyclone.EventDeleted,
 }
 

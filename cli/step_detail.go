@@ -17,6 +17,8 @@ import (
 // stepDetail is a step with all that is known of it, for programs.
 type stepDetail struct {
 	step
+	// Awaits are the signals that it waits for.
+	Awaits  []string          `json:"awaits,omitempty"`
 	Input   *payload          `json:"input"`
 	Output  *payload          `json:"output,omitempty"`
 	Meta    map[string]string `json:"meta,omitempty"`
@@ -56,7 +58,7 @@ func (p *program) field(name, value string) {
 	}
 }
 
-func (p *program) showStep(d queue.StepDetail) {
+func (p *program) showStep(d queue.StepDetail, awaits []string) {
 	p.field("run", d.RunID.String())
 	p.field("node", terminal.Clean(d.Node))
 	if d.Kind != d.Node {
@@ -76,6 +78,9 @@ func (p *program) showStep(d queue.StepDetail) {
 			p.field(m.name, p.moment(m.at))
 		}
 	}
+	if d.State == cyclone.StepWaiting {
+		p.field("waits", terminal.Clean(p.awaitText(d.StepInfo, awaits)))
+	}
 	p.field("worker", terminal.Clean(d.Worker))
 	p.field("besides", besides(d.StepInfo))
 	for _, key := range slices.Sorted(maps.Keys(d.Meta)) {
@@ -84,7 +89,6 @@ func (p *program) showStep(d queue.StepDetail) {
 	p.showPayload("input", d.Input)
 	p.showPayload("output", d.Output)
 	p.showHistory(d.History)
-	p.nextForStep(d.StepInfo)
 }
 
 // besides counts what uses up no attempt.
@@ -185,11 +189,14 @@ func stackLines(stack string) []string {
 }
 
 // nextForStep says what one can do about a step.
-func (p *program) nextForStep(s cyclone.StepInfo) {
-	switch s.State {
-	case cyclone.StepExhausted:
+func (p *program) nextForStep(s cyclone.StepInfo, awaits []string, alone bool) {
+	signals := signalsOf(awaits)
+	switch {
+	case s.State == cyclone.StepExhausted:
 		p.hint("Open it again with `cyclone retry %v %s`.", s.RunID, s.Node)
-	case cyclone.StepScheduled, cyclone.StepRetrying, cyclone.StepSnoozed:
+	case s.State == cyclone.StepWaiting && len(signals) > 0:
+		p.hint("Send the signal with `cyclone signal %v %s --json '…'`.", s.RunID, signals[0])
+	case alone:
 		p.hint("Start it now with `cyclone run-now %v`.", s.RunID)
 	}
 }

@@ -48,19 +48,29 @@ var states = []cyclone.StepState{
 	cyclone.StepRetrying, cyclone.StepSnoozed, cyclone.StepCompleted, cyclone.StepExhausted, cyclone.StepCancelled,
 }
 
-var stateNames = func() []string {
-	names := make([]string, len(states))
-	for i, s := range states {
+// indexed are the states that lists and operations on many steps can choose. A
+// blocked step is in no queue yet: its run knows it.
+var indexed = states[1:]
+
+var stateNames, indexedNames = namesOf(states), namesOf(indexed)
+
+func namesOf[S ~string](all []S) []string {
+	names := make([]string, len(all))
+	for i, s := range all {
 		names[i] = string(s)
 	}
 	return names
-}()
+}
 
 // parseState reads a state's name; empty means any.
 func parseState(text string) (cyclone.StepState, error) {
-	if text != "" && !slices.Contains(stateNames, text) {
-		next := "There is: " + strings.Join(stateNames, ", ") + "."
-		if near := nearest(text, stateNames); near != "" {
+	switch {
+	case text == string(cyclone.StepBlocked):
+		return "", usagef("`cyclone runs list --state running` lists the runs that have such steps, `cyclone runs show RUN` shows them.",
+			"--state blocked cannot be chosen: a blocked step is in no queue yet")
+	case text != "" && !slices.Contains(indexedNames, text):
+		next := "There is: " + strings.Join(indexedNames, ", ") + "."
+		if near := nearest(text, indexedNames); near != "" {
 			next = "Did you mean " + near + "? " + next
 		}
 		return "", usagef(next, "--state %q is not a state", text)
@@ -71,7 +81,8 @@ func parseState(text string) (cyclone.StepState, error) {
 // stateColours say at a glance how it stands with a step.
 var stateColours = map[cyclone.StepState]terminal.Colour{
 	cyclone.StepReady: terminal.Plain, cyclone.StepRunning: terminal.Busy, cyclone.StepRetrying: terminal.Warn,
-	cyclone.StepSnoozed: terminal.Wait, cyclone.StepScheduled: terminal.Wait, cyclone.StepCompleted: terminal.Good,
+	cyclone.StepSnoozed: terminal.Wait, cyclone.StepScheduled: terminal.Wait, cyclone.StepWaiting: terminal.Wait, cyclone.StepBlocked: terminal.Dim,
+	cyclone.StepCompleted: terminal.Good,
 	cyclone.StepExhausted: terminal.Bad, cyclone.StepCancelled: terminal.Dim,
 }
 

@@ -86,12 +86,30 @@ func (p *program) stepsShow(c *urfave.Context) error {
 	if err != nil {
 		return p.wrongNode(c, client, id, node, err)
 	}
+	names, err := awaited(c.Context, client, id, detail.StepInfo)
+	if err != nil {
+		return err
+	}
 	if p.json {
-		p.object(detailOf(detail))
+		v := detailOf(detail)
+		v.Awaits = names[detail.Node]
+		p.object(v)
 		return nil
 	}
-	p.showStep(detail)
+	p.showStep(detail, names[detail.Node])
+	p.nextForStep(detail.StepInfo, names[detail.Node], p.alone(c, client, detail.StepInfo))
 	return nil
+}
+
+// alone tells whether a step that waits for a time is the one of its run, so that it
+// can be started at once.
+func (p *program) alone(c *urfave.Context, client *queue.Client, s cyclone.StepInfo) bool {
+	switch s.State {
+	case cyclone.StepScheduled, cyclone.StepRetrying, cyclone.StepSnoozed:
+		run, err := client.GetRun(c.Context, s.RunID)
+		return err == nil && run.Dependencies == nil
+	}
+	return false
 }
 
 // onlyNode returns the node of a run that has one step.
@@ -101,7 +119,7 @@ func (p *program) onlyNode(c *urfave.Context, client *queue.Client, id cyclone.R
 		return "", err
 	}
 	if len(steps) != 1 {
-		return "", usagef(fmt.Sprintf("`cyclone runs show %v` lists its nodes.", id), "run %v has %d steps: name one of them", id, len(steps))
+		return "", usagef(fmt.Sprintf("`cyclone runs show %v` lists them: cyclone steps show %[1]v NODE.", id), "run %v has %d steps: name one of them", id, len(steps))
 	}
 	return steps[0].Node, nil
 }
@@ -118,7 +136,7 @@ func (p *program) wrongNode(c *urfave.Context, client *queue.Client, id cyclone.
 			return err // it is there: something else is wrong
 		}
 	}
-	next := fmt.Sprintf("It has: %v.", names)
+	next := fmt.Sprintf("It has: %s.", listed(names))
 	if near := nearest(node, names); near != "" {
 		next = "Did you mean " + near + "? " + next
 	}

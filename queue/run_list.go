@@ -79,36 +79,52 @@ func (c *Client) listRuns(ctx context.Context, q *RunQuery) (RunPage, error) {
 	if err != nil {
 		return RunPage{}, err
 	}
-	if q.State.Finished() {
-		cursor.Ended = true
+	if q.State.Finished() && cursor.Phase < phaseEnded {
+		cursor = runCursor{Phase: phaseEnded}
 	}
-	if !cursor.Ended {
-		if cursor.Live, err = l.live(ctx, cursor.Live); err != nil {
-			return RunPage{}, err
-		}
-		slices.SortFunc(l.found, func(a, b RunSummary) int { return cmp.Compare(b.ID, a.ID) })
-		if cursor.Live != "" {
-			return l.page(cursor), nil
-		}
-		if q.State == cyclone.RunRunning {
+	for more := false; !more; cursor = (runCursor{Phase: cursor.Phase + 1}) {
+		if cursor.Phase > phaseEnded || cursor.Phase == phaseEnded && q.State == cyclone.RunRunning {
 			return RunPage{Runs: l.found}, nil
 		}
-		cursor.Ended = true
+		if more, err = l.phase(ctx, &cursor); err != nil {
+			return RunPage{}, err
+		}
+		if more {
+			return l.page(cursor)
+		}
 	}
-	more, err := l.ended(ctx, &cursor)
-	if err != nil || !more {
-		return RunPage{Runs: l.found}, err
-	}
-	return l.page(cursor), nil
+	return RunPage{Runs: l.found}, nil
 }
 
-// runCursor is where a list of runs stopped: among those that have not ended, in a
-// walk over steps, or among those that have, on a partition.
+// The phases of a list, in order: runs that have a step in an index, runs whose
+// next steps only the sweep knows, and runs that have ended.
+const (
+	phaseLive = iota
+	phaseSwept
+	phaseEnded
+)
+
+// runCursor is where a list of runs stopped: in a walk over steps, or in a sorted
+// set of a partition.
 type runCursor struct {
-	Live  string `json:",omitempty"`
-	Ended bool   `json:",omitempty"`
+	Phase int
+	Walk  string `json:",omitempty"`
 	Part  int
 	At    position
+}
+
+// phase lists runs of one phase, and tells whether there may be more.
+func (l *runLister) phase(ctx context.Context, c *runCursor) (more bool, err error) {
+	switch c.Phase {
+	case phaseLive:
+		c.Walk, err = l.live(ctx, c.Walk)
+		slices.SortFunc(l.found, func(a, b RunSummary) int { return cmp.Compare(b.ID, a.ID) })
+		return c.Walk != "", err
+	case phaseSwept:
+		return l.through(ctx, c, (*partitionKeys).sweep, false, l.addSwept)
+	default:
+		return l.through(ctx, c, (*partitionKeys).runs, true, l.addEnded)
+	}
 }
 
 func parseRunCursor(text string, partitions int) (c runCursor, err error) {
@@ -119,7 +135,7 @@ func parseRunCursor(text string, partitions int) (c runCursor, err error) {
 	if err == nil {
 		err = json.Unmarshal(raw, &c)
 	}
-	if err != nil || c.Part < 0 || c.Part >= partitions {
+	if err != nil || c.Phase < phaseLive || c.Phase > phaseEnded || c.Part < 0 || c.Part >= partitions {
 		return c, errCursor
 	}
 	return c, nil
@@ -135,12 +151,9 @@ type runLister struct {
 
 func (l *runLister) full() bool { return len(l.found) >= l.limit }
 
-func (l *runLister) page(next runCursor) RunPage {
+func (l *runLister) page(next runCursor) (RunPage, error) {
 	text, err := json.Marshal(next)
-	if err != nil {
-		return RunPage{Runs: l.found}
-	}
-	return RunPage{Runs: l.found, Next: base64.RawURLEncoding.EncodeToString(text)}
+	return RunPage{Runs: l.found, Next: base64.RawURLEncoding.EncodeToString(text)}, err
 }
 
 // add puts a run on the page if it is wanted.
@@ -154,8 +167,9 @@ func (l *runLister) add(s RunSummary) {
 // graph.
 const runsLooked = 20
 
-// ended lists runs that have ended, and tells whether there may be more.
-func (l *runLister) ended(ctx context.Context, c *runCursor) (more bool, err error) {
+// through lists the runs of a sorted set of each partition, and tells whether there
+// may be more.
+func (l *runLister) through(ctx context.Context, c *runCursor, key func(*partitionKeys) string, reverse bool, add func(context.Context, *partition, []entry) error) (more bool, err error) {
 	for range listTries {
 		if c.Part == len(l.d.parts) {
 			return false, nil
@@ -165,9 +179,9 @@ func (l *runLister) ended(ctx context.Context, c *runCursor) (more bool, err err
 		}
 		p := l.d.parts[c.Part]
 		n := min(l.limit-len(l.found), runsLooked)
-		entries, more, err := fetchSet(ctx, p.client.rdb, p.keys.runs(), &c.At, int64(n), true)
+		entries, more, err := fetchSet(ctx, p.client.rdb, key(p.keys), &c.At, int64(n), reverse)
 		if err == nil {
-			err = l.addEnded(ctx, p, entries)
+			err = add(ctx, p, entries)
 		}
 		if err != nil {
 			return false, err
@@ -177,6 +191,34 @@ func (l *runLister) ended(ctx context.Context, c *runCursor) (more bool, err err
 		}
 	}
 	return c.Part < len(l.d.parts), nil
+}
+
+// addSwept adds runs that have not ended and of which no step lives: those that do
+// have one were found by it.
+func (l *runLister) addSwept(ctx context.Context, p *partition, entries []entry) error {
+	var ids []string
+	for _, e := range entries {
+		if id, ok := parseStepID(e.member); ok && id.Node == 0 {
+			ids = append(ids, e.member)
+		}
+	}
+	views, err := p.briefly(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, v := range views {
+		if v == nil || v.state.Run.Ended() {
+			continue
+		}
+		none, err := p.isFirst(ctx, nodeEntry{run: v.text, node: len(v.graph.Nodes)})
+		if err != nil {
+			return err
+		}
+		if none {
+			l.add(v.summary())
+		}
+	}
+	return nil
 }
 
 func (l *runLister) addEnded(ctx context.Context, p *partition, entries []entry) error {

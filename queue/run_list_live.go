@@ -10,8 +10,8 @@ import (
 	"github.com/cyclone-queue/cyclone/internal/dag"
 )
 
-// No index holds the runs that have not ended, but each of them has a step that is
-// in an index of its queue. So a walk over those steps finds the runs, and each run
+// No index holds the runs that have not ended, but nearly all of them have a step
+// that is in an index of its queue. So a walk over those steps finds the runs, and each run
 // is listed where its first live step is: once, with nothing to remember between
 // two pages.
 

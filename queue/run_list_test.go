@@ -51,6 +51,9 @@ func TestListRuns(t *testing.T) {
 			start("a", "b: a")
 		}
 		wide := start(fan...)
+		for i := range 500 { // more roots than a script starts: the sweep does
+			fan = append(fan, fmt.Sprintf("m%d", i))
+		}
 		l.enqueue("alone")
 		failed, stopped := start("x", "y"), start("a")
 		for _, c := range l.turn("default", 200) {
@@ -65,6 +68,7 @@ func TestListRuns(t *testing.T) {
 		l.ok(l.client.Cancel(l.ctx, stopped))
 		l.sweep()
 		want[stopped] = cyclone.RunCancelled
+		start(fan...)
 		for _, limit := range []int{0, 1, 3} {
 			got := l.listRuns(RunQuery{Limit: limit})
 			states := make(map[cyclone.RunID]cyclone.RunState)

@@ -70,6 +70,21 @@ func Fit(s string, width int) string {
 	return strings.TrimRight(b.String(), " ") + "…"
 }
 
+// PaintedWidth is Width of painted text.
+func PaintedWidth(s string) int {
+	n := 0
+	for i := 0; i < len(s); {
+		if skip := sgr(s[i:]); skip > 0 {
+			i += skip
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		n += runeWidth(r)
+		i += size
+	}
+	return n
+}
+
 // Clip cuts painted text to a width and leaves its colours whole.
 func Clip(s string, width int) string {
 	used := 0
