@@ -80,9 +80,9 @@ func (s *sweepCall) planned(v *runView, op *dag.Op) luascripts.SweepOp {
 		return s.cancelled(v, op, was)
 	case dag.OpRevive:
 		out := s.node(v, luascripts.SweepRevive, op.Node)
-		out.Was = op.Mark.Text(0)
+		out.Was, out.Due = op.Mark.Text(0), dueOfNode(&v.graph.Nodes[op.Node])
 		if op.Left > 0 {
-			out.To = strconv.Itoa(op.Left)
+			out.To, out.Due = strconv.Itoa(op.Left), ""
 		}
 		return out
 	case dag.OpBlock:
