@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -123,10 +124,10 @@ func (l *Lab) UntilRun(id cyclone.RunID, want cyclone.RunState) {
 	})
 }
 
-// UntilNode waits until the node is in the state.
-func (l *Lab) UntilNode(id cyclone.RunID, node string, want cyclone.StepState) {
+// UntilNode waits until the node is in one of the states.
+func (l *Lab) UntilNode(id cyclone.RunID, node string, want ...cyclone.StepState) {
 	l.Helper()
-	l.Until(fmt.Sprintf("node %s of run %v is %s", node, id, want), func() bool { return l.NodeStates(id)[node] == want })
+	l.Until(fmt.Sprintf("node %s of run %v is %s", node, id, want), func() bool { return slices.Contains(want, l.NodeStates(id)[node]) })
 }
 
 // RequireNodes fails the test unless the nodes of the run stand so; words are pairs
