@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/conformance/lab"
 	"github.com/cyclone-queue/cyclone/workflow"
@@ -110,3 +112,6 @@ func mustWait(l *lab.Lab, id cyclone.RunID) error {
 	}
 	return err
 }
+
+// zDue makes node 0 of a run due at once.
+func zDue(id cyclone.RunID) redis.Z { return redis.Z{Score: 16, Member: id.String() + ".0"} }
