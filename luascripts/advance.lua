@@ -41,7 +41,10 @@ local NAMES_AT = 11 -- the queues' names come behind
 
 local function sweep_has_work(now)
   local first = redis.call('ZRANGE', sweep, 0, 0, 'WITHSCORES')
-  return first[1] and tonumber(first[2]) <= now and 1 or 0
+  if first[1] and tonumber(first[2]) <= now then
+    return 1
+  end
+  return 0
 end
 
 -- Guard.
@@ -169,7 +172,8 @@ end
 
 -- Write. A first write that needs no memory lets the rest run at maxmemory.
 redis.call('HDEL', ghosts, '')
-local watched, haunted = redis.call('EXISTS', subs) == 1, redis.call('EXISTS', ghosts) == 1
+local listeners, haunted = redis.call('EXISTS', subs), redis.call('EXISTS', ghosts) == 1
+local watched = listeners == 1
 local lines, refused, stored, index = {}, {}, {}, 0
 local leases, gone, fresh, singles = {}, {}, {}, {}
 local completed, discarded, unblocked, next_id = 0, 0, 0, nil
@@ -338,18 +342,19 @@ if #fresh > 0 then
   redis.call('HSET', steps, unpack(fresh))
   count(stats, now, 'enqueued', follow_ups)
 end
-if #singles > 0 and redis.call('EXISTS', uniqof) == 1 then
+if #singles > 0 then
   free_unique(uniq, uniqof, singles)
 end
 
 -- end_run ends a run of which every node has completed. Whatever else has become of its nodes is the sweep's to judge.
 local function end_run(seen)
-  if seen.left == 0 and seen.ok == tonumber(redis.call('HGET', KEYS[seen.at], 'n')) then
+  local all_ended = seen.left == 0
+  if all_ended and seen.ok == tonumber(redis.call('HGET', KEYS[seen.at], 'n')) then
     local line = finish_run(KEYS[seen.at], runs, sweep, uniq, uniqof, seen.id, 'c', now)
     if watched then
       lines[#lines + 1] = line
     end
-  elseif seen.left == 0 or seen.sweep then
+  elseif all_ended or seen.sweep then
     redis.call('ZADD', sweep, score(now), seen.id)
   end
 end
@@ -385,4 +390,4 @@ if #lines > 0 then
   redis.call('PUBLISH', events, score(now) .. ' ' .. worker .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
 end
 answer(sess, lane, seq, table.concat(stored))
-return {0, now, refused, sweep_has_work(now), watched and 1 or 0}
+return {0, now, refused, sweep_has_work(now), listeners}

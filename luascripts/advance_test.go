@@ -53,6 +53,7 @@ func TestAdvanceFanIn(t *testing.T) {
 	each(t, func(l *lab) {
 		l.graph("7", 5, 5, "d3", 3, "d4", 4)
 		l.graph("8", 2, 2, "d1", 1)
+		l.put(l.rdb.HDel(ctx, l.key("run:8"), "ok"))
 		m := l.holding("7.0", "7.1", "7.2", "8.0")
 		l.ended(l.node(m[0], before(3, 4)), l.node(m[3], before(1)), l.node(m[1], before(3, 4)), l.node(m[2], before(3, 4)))
 		l.want(`
@@ -62,6 +63,79 @@ func TestAdvanceFanIn(t *testing.T) {
 			run:8 keep=5000 left=1 n=2 o0=out0 ok=1 s0=c2 st=r
 			steps 7=graph 8=graph
 		`)
+	})
+}
+
+// TestAdvanceReleasesOnce: whoever else ends in the same call.
+func TestAdvanceReleasesOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.graph("7", 3, 3, "d2", 1)
+		m := l.holding("7.0", "7.1")
+		l.ended(l.node(m[0], before(2)), l.node(m[1], before(2)))
+		l.equal(l.content("ready:q:d"), []string{"7.2"})
+	})
+}
+
+// TestAdvanceReleasesTheRevived: a node whose former claim, or place in a list, still
+// has a ghost gets no second place: who takes it there makes it ready.
+func TestAdvanceReleasesTheRevived(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.graph("7", 3, 3, "d1", 1, "d2", 1)
+		m := l.holding("7.0")
+		l.put(l.rdb.HSet(ctx, l.key("ghosts"), "7.1", "xq"))
+		l.watch()
+		l.said()
+		l.ended(l.node(m[0], before(1, 2)))
+		l.equal(l.content("ghosts"), []string{"7.1=rq"})
+		l.equal(l.content("ready:q:d"), []string{"7.2"})
+		l.equal(l.content("run:7"), []string{"keep=5000", "left=2", "n=3", "o0=out0", "ok=1", "s0=c2", "st=r"})
+		l.equal(l.said(), []string{"events 1800000000000 w/enqueued q 7.1 - 0/enqueued q 7.2 - 0/completed q 7.0 0 0//detail"})
+	})
+}
+
+// TestAdvanceTimes: a child starts no later than in the year 2150.
+func TestAdvanceTimes(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.graph("7", 2, 2, "d1", 1)
+		l.ended(l.node(l.holding("7.0")[0], before(1), func(it *luascripts.AdvanceItem) { it.Children[0].DelayMS = 5_680_281_600_000 }))
+		l.equal(l.content("scheduled:q"), []string{"7.1@3880281600000d"})
+	})
+}
+
+// TestAdvanceCountsAndTells what was done, and nothing else.
+func TestAdvanceCountsAndTells(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		counted := func(verbs ...string) {
+			l.Helper()
+			var got []string
+			for _, verb := range []string{"completed", "discarded", "unblocked"} {
+				if l.rdb.HExists(ctx, l.key("stats"), "total:"+verb).Val() {
+					got = append(got, verb)
+				}
+			}
+			l.equal(got, verbs)
+		}
+		l.graph("7", 1, 1)
+		m := l.holding("7.0", "1", "2")
+		l.put(l.rdb.ZAdd(ctx, l.key("sweep"), redis.Z{Score: start + 1, Member: "8"}))
+		l.advance(l.node("7.0:stale"))
+		counted()
+		reply := l.advance(l.node(m[0]))
+		l.equal([]bool{reply.Sweep, reply.Watched}, []bool{false, false})
+		l.equal(l.said(), nothing)
+		counted("completed")
+		l.put(l.rdb.Del(ctx, l.key("stats")))
+		l.watch()
+		reply = l.advance(l.single(luascripts.OpDiscard, m[1]))
+		l.equal([]bool{reply.Sweep, reply.Watched}, []bool{false, true})
+		counted("discarded")
+		l.equal(l.said(), []string{"events 1800000000000 w/discarded q 1 0 0//detail"})
+		l.now++
+		l.equal(l.ended(l.single(luascripts.OpComplete, m[2])).Sweep, true)
 	})
 }
 
@@ -219,6 +293,12 @@ func TestAdvanceOfARunThatEnds(t *testing.T) {
 		l.graph("7", 2, 2, "st", "X")
 		l.graph("8", 2, 1, "s0", "XR")
 		m := l.holding("6.0", "7.0", "8.0", "9.0")
+		l.put(l.rdb.HSet(ctx, l.key("ghosts"), "5.0", "xq"))
+		l.equal(l.advance(l.node("6.0:stale"), l.node("8.0:stale"), l.node("5.0:stale")).Lost, map[string]string{
+			"6.0:stale": luascripts.ReasonLost, "8.0:stale": luascripts.ReasonLost, "5.0:stale": luascripts.ReasonLost,
+		})
+		l.equal(l.content("ghosts"), []string{"5.0=xq"})
+		l.put(l.rdb.Del(ctx, l.key("ghosts")))
 		counter := luascripts.TxIncrBy(l.key("tx"), 1)
 		reply := l.advance(l.node(m[0], with(counter)), l.node(m[1], without), l.node(m[2], with(counter)), l.node(m[3], with(counter)))
 		l.equal(reply.Lost, map[string]string{

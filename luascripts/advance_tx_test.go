@@ -211,7 +211,10 @@ func TestTxNumbers(t *testing.T) {
 		{"9223372036854775808", -1, luascripts.TxNotInteger},
 		{"-9223372036854775809", 1, luascripts.TxNotInteger},
 		{"9999999999999999999", -1, luascripts.TxNotInteger},
+		{"9999999990000000000", -1, luascripts.TxNotInteger},
+		{"-9999999985000000000", 1, luascripts.TxNotInteger},
 		{"10000000000000000000", -1, luascripts.TxNotInteger},
+		{strings.Repeat("9", 90), -1, luascripts.TxNotInteger},
 		{"", 1, luascripts.TxNotInteger},
 		{"-", 1, luascripts.TxNotInteger},
 		{"-0", 1, luascripts.TxNotInteger},
@@ -243,6 +246,21 @@ func TestTxNumbers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTxLimits: what is just within them is applied.
+func TestTxLimits(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		value, members := strings.Repeat("x", 100), ids(1, 500)
+		l.handedOut(10)
+		l.ended(l.single(luascripts.OpComplete, l.holding("5")[0], with(
+			luascripts.TxSet(l.key("tx:a"), value, 3153600000000), luascripts.TxListPush(l.key("tx:b"), members...),
+			luascripts.TxEnqueue(0, 1, "", value))))
+		l.equal(l.content("tx:a"), []string{value})
+		l.equal(len(l.content("tx:b")), 500)
+		l.equal(l.content("steps"), []string{"45=" + value})
+	})
 }
 
 // TestTxEnqueues: follow-ups get ids of the partition, their place, and a worker.

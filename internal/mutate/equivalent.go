@@ -158,4 +158,12 @@ var list = []equivalent{
 		"if line > 0 then -- Those who died in line are in front of nobody.",
 		"bound: > -> >=",
 		"spares looking at an empty line"},
+	{"advance.lua",
+		"if haunted and redis.call('HEXISTS', ghosts, id) == 1 then",
+		"operand: haunted -> true",
+		"spares looking at tables that are empty"},
+	{"advance.lua",
+		"if all_ended and seen.ok == tonumber(redis.call('HGET', KEYS[seen.at], 'n')) then",
+		"operand: all_ended -> true",
+		"spares a look-up: when all nodes have completed, none is left"},
 }

@@ -73,7 +73,7 @@ func TestRulesOnTheScripts(t *testing.T) {
 		count[m.file]++
 	}
 	for file := range l.files {
-		if count[file] == 0 && file != "lib/clock.lua" {
+		if count[file] == 0 && file != "lib/clock.lua" && file != "lib/queues.lua" { // which decide nothing
 			t.Errorf("no change of %s", file)
 		}
 	}

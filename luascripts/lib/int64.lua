@@ -24,5 +24,8 @@ local function int64(text)
   local factor = sign == '-' and -1 or 1
   local n = add({high = factor * tonumber('0' .. string.sub(digits, 1, -11)), low = factor * tonumber(string.sub(digits, -10))},
     {high = 0, low = 0})
-  return fits(n) and n or nil
+  if not fits(n) then
+    return nil
+  end
+  return n
 end

@@ -10,8 +10,7 @@ local function key_state(position, own, all)
   if own[name] or all[name] then
     return own[name] or all[name]
   end
-  local kind = redis.call('TYPE', KEYS[position])
-  return {kind = type(kind) == 'table' and kind.ok or kind}
+  return {kind = redis.call('TYPE', KEYS[position]).ok}
 end
 
 local function check_incrby(op, held)
