@@ -16,7 +16,7 @@ func (p *program) aclCommand() *urfave.Command {
 		Name: "acl", Category: groupSetUp, ArgsUsage: "[" + strings.Join(roleNames(), "|") + "]",
 		Usage: "print the smallest Redis ACL rules that a process needs",
 		Description: "worker: processes that enqueue, work, inspect and operate, this command line included. producer: processes that only\n" +
-			"enqueue and wait for results. viewer: processes that only look. The rules are for --prefix; they hold no password:\n" +
+			"enqueue, send signals and wait for results. viewer: processes that only look. The rules are for --prefix; they hold no password:\n" +
 			"add one with ACL SETUSER NAME '>password'. With --cluster they hold what a cluster's client needs as well.",
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "name", Usage: "`NAME` of the user", DefaultText: "PREFIX-ROLE"},

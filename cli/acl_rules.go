@@ -17,7 +17,7 @@ var handshake = []string{"client|setname", "hello", "select"}
 var roles = map[string][]string{
 	"worker": withHandshake(
 		"ping", "publish", "subscribe", "time", "info", "wait",
-		"eval", "evalsha",
+		"eval", "evalsha", "multi", "exec",
 		"del", "exists", "get", "getrange", "pexpire", "set", "type", "unlink",
 		"hdel", "hexists", "hget", "hgetall", "hincrby", "hkeys", "hlen", "hmget", "hscan", "hset", "hsetnx", "incrby",
 		"llen", "lpush", "lrange", "rpop", "rpush", "sadd",
@@ -26,7 +26,7 @@ var roles = map[string][]string{
 	),
 	"producer": withHandshake(
 		"ping", "publish", "subscribe", "time", "wait",
-		"eval", "evalsha",
+		"eval", "evalsha", "multi", "exec",
 		"del", "exists", "get", "pexpire", "set",
 		"hdel", "hexists", "hget", "hincrby", "hmget", "hscan", "hset", "hsetnx", "incrby",
 		"lpush", "zadd", "zrange", "zrem", "zscan", "zscore",
@@ -34,15 +34,15 @@ var roles = map[string][]string{
 	// A viewer may send scripts, which may call nothing but these either.
 	"viewer": withHandshake(
 		"time", "info",
-		"eval", "evalsha",
+		"eval", "evalsha", "multi", "exec",
 		"exists", "get", "hexists", "hget", "hgetall", "hkeys", "hlen", "hmget", "hscan",
-		"llen", "lrange", "zcard", "zcount", "zrange", "zrank", "zrevrange", "zrevrank", "zscan", "zscore",
+		"llen", "lrange", "zcard", "zcount", "zrange", "zrangebyscore", "zrank", "zrevrange", "zrevrank", "zscan", "zscore",
 	),
 }
 
 var roleDuties = map[string]string{
 	"worker":   "enqueues, works, inspects and operates",
-	"producer": "enqueues and waits for results",
+	"producer": "enqueues, sends signals and waits for results",
 	"viewer":   "looks, and changes nothing",
 }
 

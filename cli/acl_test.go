@@ -17,6 +17,7 @@ import (
 	"github.com/cyclone-queue/cyclone/internal/testserver"
 	"github.com/cyclone-queue/cyclone/luascripts"
 	"github.com/cyclone-queue/cyclone/queue"
+	"github.com/cyclone-queue/cyclone/workflow"
 )
 
 // Each role does all that it is for under its rules, and its rules hold no
@@ -58,7 +59,7 @@ func TestACL(t *testing.T) {
 // scriptsOf are the scripts that a role's processes run.
 var scriptsOf = map[string][]string{
 	"worker":   allScripts(),
-	"producer": {"open", "enqueue", "build", "state"},
+	"producer": {"open", "enqueue", "build", "signal", "state"},
 	"viewer":   {"state"},
 }
 
@@ -87,7 +88,8 @@ type aclLab struct {
 	s *testserver.RealServer
 	testserver.Server
 	env, admin env
-	seen       []string // commands that were executed before the statistics were reset
+	run        cyclone.RunID // of many steps; 0 when nobody has used the deployment before
+	seen       []string      // commands that were executed before the statistics were reset
 }
 
 func newACLLab(t *testing.T, s *testserver.RealServer, role string) *aclLab {
@@ -96,8 +98,10 @@ func newACLLab(t *testing.T, s *testserver.RealServer, role string) *aclLab {
 	base.URL = strings.TrimSuffix(base.URL, "/0") + "/1" // SELECT is sent too
 	base.Client = base.NewClient(t)
 	admin := on(base)
+	var run cyclone.RunID
 	if role != "worker" { // somebody has used the deployment before
 		scene(t, base)
+		run = orders(t, base)
 		admin.ok(t, "enqueue", "send_email", "--queue", "mail", "--in", "2h")
 		base.Client.Del(t.Context(), base.Prefix+":{0}:subs") // nobody listens any more
 	}
@@ -115,7 +119,7 @@ func newACLLab(t *testing.T, s *testserver.RealServer, role string) *aclLab {
 	}
 	u := must(url.Parse(base.URL))
 	u.User = url.UserPassword("tester", "secret")
-	l := &aclLab{s: s, Server: base, admin: admin, env: admin.with("CYCLONE_REDIS", u.String())}
+	l := &aclLab{s: s, run: run, Server: base, admin: admin, env: admin.with("CYCLONE_REDIS", u.String())}
 	l.URL = u.String()
 	l.Client = l.NewClient(t)
 	if err := errors.Join(s.Client.ScriptFlush(t.Context()).Err(), s.Client.ConfigResetStat(t.Context()).Err()); err != nil {
@@ -196,6 +200,13 @@ func workerFlow(t *testing.T, l *aclLab) {
 	} {
 		e.ok(t, strings.Fields(line)...)
 	}
+	run := orders(t, l.Server).String()
+	for _, line := range []string{
+		"runs list", "runs list --state failed", "runs show " + run, "steps show " + run + " approval", "retry " + run + " bad", "cancel " + run + " bad", "retry " + run + " --all",
+		"signal " + run + " approval --json 1", "cancel " + run, "runs show " + run, "delete " + run + " --yes", "doctor",
+	} {
+		e.ok(t, strings.Fields(line)...)
+	}
 	sub := must(c.Subscribe(ctx, queue.EventFilter{}))
 	defer func() { _ = sub.Close() }()
 	sum, err := demo.Run(ctx, demo.Config{Client: c, Length: demo.MinLength, Out: io.Discard})
@@ -225,6 +236,13 @@ func (l *aclLab) page(t *testing.T, state string, doomed cyclone.RunID) {
 
 func producerFlow(t *testing.T, l *aclLab) {
 	c := client(t, l.Server)
+	l.aside(t, func() { l.admin.ok(t, "cancel", l.run.String()) })
+	var failed *cyclone.RunError
+	if err := cyclone.Attach(c, l.run).Wait(t.Context()); !errors.As(err, &failed) {
+		t.Errorf("a cancelled run: %v", err)
+	}
+	many := must(order().Enqueue(t.Context(), c))
+	l.env.ok(t, "signal", many.ID().String(), "approval", "--json", "1")
 	must(cyclone.EnqueueMany(t.Context(), c, sendEmail.With("a"), sendEmail.With("b", cyclone.WithDelay(time.Hour)), sendEmail.With("c", cyclone.WithUnique(cyclone.Unique{}))))
 	replicated(t, c)
 	if err := cyclone.Attach(c, runCompleted).Wait(t.Context()); err != nil {
@@ -261,6 +279,16 @@ func viewerFlow(t *testing.T, l *aclLab) {
 	}
 	l.page(t, "scheduled", 0)
 	l.page(t, "completed", runOutput)
+	list := readLines[runSummary](t, l.env.ok(t, "runs", "list", "--json"))
+	if len(list) != 1 {
+		t.Fatalf("%+v", list)
+	}
+	run := list[0].RunID.String()
+	l.env.ok(t, "runs", "list", "--state", "completed")
+	l.env.ok(t, "runs", "show", run)
+	l.env.ok(t, "steps", "show", run, "approval")
+	l.env.fails(t, ExitError, "acl", "signal", run, "approval")
+	l.env.fails(t, ExitError, "acl", "cancel", run, "approval")
 	for _, line := range []string{"enqueue k", "pause mail", "retry 3 send_email", "cancel 2", "delete 1 --yes", "purge mail --yes", "run-now 2"} {
 		l.env.fails(t, ExitError, "acl", strings.Fields(line)...)
 	}
@@ -279,4 +307,29 @@ func TestACLCommand(t *testing.T) {
 	if names := roleNames(); !slices.Equal(names, slices.Sorted(maps.Keys(roleDuties))) {
 		t.Errorf("%v", names)
 	}
+}
+
+// order is a run of many steps in which one fails and does no harm, and one waits.
+func order() *workflow.Builder {
+	b := workflow.New("order")
+	q := cyclone.WithQueue("slow")
+	size := workflow.Run(b, "measure", measure, workflow.Value("x"), q)
+	bad := workflow.Do(b, "bad", importRow, workflow.Value(1), q)
+	approval := workflow.Wait(b, "approval", time.Hour, workflow.After(size), q)
+	workflow.Do(b, "tell", note, workflow.Value("x"), q, workflow.After(approval, bad), workflow.OnDepFailure(workflow.RunAnyway))
+	return b
+}
+
+// orders starts such a run and works until it waits.
+func orders(t *testing.T, s testserver.Server) cyclone.RunID {
+	t.Helper()
+	c := client(t, s)
+	id := must(order().Enqueue(t.Context(), c)).ID()
+	waits, failed := false, false
+	work(t, c, func(e cyclone.StepEvent) bool {
+		waits = waits || e.RunID == id && e.Type == cyclone.EventSuspended
+		failed = failed || e.RunID == id && e.State == cyclone.StepExhausted
+		return waits && failed
+	}, measure, note, importRow, sendEmail)
+	return id
 }

@@ -27,7 +27,7 @@ func TestComplete(t *testing.T) {
 			{"--col", "--color"},
 			{"--color ", "always auto never"},
 			{"enqueue k --priority ", "default high low"},
-			{"bogus ", "acl cancel completion delete demo doctor drain enqueue events pause purge queues reschedule resume retry run-now runs server stats steps version workers"},
+			{"bogus ", "acl cancel completion delete demo doctor drain enqueue events pause purge queues reschedule resume retry run-now runs server signal stats steps version workers"},
 			{"demo ", ""},
 		} {
 			out := e.ok(t, append([]string{completeCommand}, strings.Split(c.words, " ")...)...)

@@ -42,6 +42,8 @@ type auditView struct {
 	Checked  int           `json:"checked"`
 	Steps    int           `json:"steps"`
 	Findings []findingView `json:"findings"`
+	// NotLooked says what was not looked for, and why.
+	NotLooked string `json:"not_looked,omitempty"`
 }
 
 type findingView struct {
@@ -93,7 +95,7 @@ func (p *program) doctor(c *urfave.Context) error {
 }
 
 func auditOf(r queue.AuditReport) *auditView {
-	v := &auditView{Checked: r.Checked, Steps: r.Steps, Findings: []findingView{}}
+	v := &auditView{Checked: r.Checked, Steps: r.Steps, Findings: []findingView{}, NotLooked: r.NotLooked}
 	for _, f := range r.Findings {
 		v.Findings = append(v.Findings, findingView(f))
 	}
@@ -130,6 +132,9 @@ func (p *program) tellDiagnosis(d *diagnosis) {
 			Next: "Something else writes to these keys, or this is a bug: please report it with the lines below."})
 	} else {
 		p.tellCheck(check{Level: levelGood, Text: fmt.Sprintf("%s, %s: all in their place", terminal.Plural(d.Audit.Steps, "step", "steps"), terminal.Plural(d.Audit.Checked, "entry", "entries"))})
+	}
+	if d.Audit.NotLooked != "" {
+		p.tellCheck(check{Level: levelNote, Text: "not looked for: " + d.Audit.NotLooked})
 	}
 	for i, f := range d.Audit.Findings {
 		if i == findingsShown {

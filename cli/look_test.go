@@ -143,8 +143,8 @@ func TestHostileText(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, line := range []string{
-			"queues", "steps list", "steps show 1", "steps show 2", "steps show 3", "runs show 1", "runs show 2", "workers", "stats", "doctor",
-			"steps list --error " + poison, "steps show " + poison, "retry 2 " + poison, "pause " + poison, "purge " + poison, poison,
+			"queues", "steps list", "steps show 1", "steps show 2", "steps show 3", "runs show 1", "runs show 2", "runs list", "runs show 1 --dot", "runs show 2 --mermaid", "workers", "stats", "doctor",
+			"steps list --error " + poison, "steps show " + poison, "retry 2 " + poison, "pause " + poison, "purge " + poison, poison, "signal 1 " + poison, "signal " + poison + " x", "cancel 1 " + poison, "runs list --name " + poison, "runs list --state " + poison, "runs list --cursor " + poison,
 			"retry --" + poison, "enqueue " + poison, "steps list --state " + poison, "steps list --since " + poison, "acl " + poison,
 			"queues --prefix " + poison, "queues --redis " + poison, "cancel --kind " + poison, "steps list --cursor " + poison,
 		} {

@@ -22,6 +22,10 @@ type AuditReport struct {
 	Steps int
 	// Findings are what does not fit together, none when all is well, at most 1,000.
 	Findings []Finding
+	// NotLooked says what was not looked for, and why; "" when all was. It takes the
+	// command SCAN, which an account need not have, to find keys of runs and tasks of
+	// which nothing else knows.
+	NotLooked string
 }
 
 // Finding is one thing that an audit found wrong.
