@@ -44,13 +44,21 @@ type work struct {
 
 // line is what a child writes to its standard output.
 type line struct {
-	Event   string        `json:"event"` // ready, start, end
+	Event   string        `json:"event"` // ready, start, end; ran and have: of a recorded step
 	RunID   cyclone.RunID `json:"run"`
-	Key     string        `json:"key"`
+	Node    string        `json:"node,omitempty"`
+	Key     string        `json:"key,omitempty"`
 	Attempt int           `json:"attempt"`
 	Error   string        `json:"error,omitempty"`
 	Cause   string        `json:"cause,omitempty"`
 	At      time.Time     `json:"at"`
+
+	// Of runs of many steps: which of the process's executions this is, and what
+	// became of which recorded step.
+	Execution int64  `json:"execution,omitempty"`
+	Step      int    `json:"step,omitempty"`
+	Value     string `json:"value,omitempty"`
+	Replayed  bool   `json:"replayed,omitempty"`
 }
 
 // child is a worker process.
@@ -69,6 +77,10 @@ func (c *child) tell(ctx cyclone.Context, event string, in work, err error) {
 	if cause := context.Cause(ctx); cause != nil {
 		l.Cause = cause.Error()
 	}
+	c.write(l)
+}
+
+func (c *child) write(l line) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_ = c.out.Encode(l) // one write; nobody reads when the parent is gone
@@ -109,6 +121,9 @@ func (c *child) work(ctx cyclone.Context, in work) error {
 	return nil
 }
 
+// effectsOf is the list that completion transactions append to.
+func effectsOf(prefix string) string { return "effects:" + prefix }
+
 // definitions are what children run. Delays are short, and no limit of attempts
 // or lost workers is reached by a test's faults.
 func definitions(action func(cyclone.Context, work) error, task func(cyclone.Context, work) (string, error)) []cyclone.Definition {
@@ -142,6 +157,7 @@ func runChild(text string) error {
 	}
 	c := &child{out: json.NewEncoder(os.Stdout), plain: rdb}
 	w.Register(definitions(c.handle, func(ctx cyclone.Context, in work) (string, error) { return in.Key, c.handle(ctx, in) })...)
+	w.Register((&stages{child: c, effects: effectsOf(cfg.Prefix)}).definitions()...)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	_ = c.out.Encode(line{Event: "ready"})

@@ -89,6 +89,7 @@ func (x experiment) run(t *testing.T, seed uint64) *plant {
 	// Drain.
 	p.drain(faultsEnded)
 	// Audit.
+	p.Logf("%d acknowledged", len(p.acked))
 	p.judge()
 	return p
 }
@@ -253,7 +254,7 @@ func (p *plant) drain(since time.Time) {
 	for {
 		left, err := p.unfinished()
 		if err == nil && left == 0 {
-			p.Logf("%d acknowledged, %d unsure, %d refused; drained %v after the faults", len(p.acked), p.unsure, p.refused, time.Since(since).Round(time.Millisecond))
+			p.Logf("%d unsure, %d refused; drained %v after the faults", p.unsure, p.refused, time.Since(since).Round(time.Millisecond))
 			return
 		}
 		if time.Since(since) > p.drainWithin {
@@ -272,6 +273,7 @@ func (p *plant) unfinished() (int64, error) {
 	for _, state := range []string{"completed", "discarded", "cancelled"} {
 		ended = append(ended, pipe.ZCard(ctx, base+state+":default"))
 	}
+	ended = append(ended, pipe.ZCard(ctx, base+"runs"))
 	if _, err := pipe.Exec(ctx); err != nil {
 		return -1, err
 	}

@@ -70,6 +70,20 @@ func (l *ledger) executions() (n int) {
 	return n
 }
 
+// count returns how often handlers said something of their recorded steps.
+func (l *ledger) count(event string, replayed bool) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, all := range l.by {
+		for _, e := range all {
+			if e.Event == event && e.Replayed == replayed {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // check returns what is wrong with what was done for a run that has completed: it
 // succeeded, after as many failures as were asked for and in ascending attempts.
 func (l *ledger) check(id cyclone.RunID, fails int) error {

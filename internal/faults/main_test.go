@@ -19,9 +19,10 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 1, "how many seeds to run of each experiment")
-	seed  = flag.Uint64("seed", 1, "the first seed")
-	deep  = flag.Int("positions", 3, "how many call positions of each script lose their replies")
+	seeds   = flag.Int("seeds", 1, "how many seeds to run of each experiment")
+	seed    = flag.Uint64("seed", 1, "the first seed")
+	voyages = flag.Int("runs", 500, "how many runs of many steps to drive in each experiment with them")
+	deep    = flag.Int("positions", 3, "how many call positions of each script lose their replies")
 )
 
 // together is how many tests run at once: they wait more than they work.
