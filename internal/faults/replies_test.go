@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,12 +18,16 @@ import (
 func TestLostReplyOfEachScript(t *testing.T) {
 	t.Parallel()
 	server := testserver.Real(t)
-	want := tell(t, server.Addr(), "undisturbed", 0)
+	want, wantRuns := tell(t, server.Addr(), "undisturbed", 0), tellRuns(t, server.Addr(), "undisturbed-runs", 0)
 	if t.Failed() {
-		t.Fatal(want)
+		t.Fatal(want, wantRuns)
 	}
 	t.Run("scripts", func(t *testing.T) {
 		for _, script := range luascripts.All() {
+			tell, want := tell, want
+			if slices.Contains(runScripts, script) {
+				tell, want = tellRuns, wantRuns
+			}
 			for position := 1; position <= *deep; position++ {
 				t.Run(fmt.Sprintf("%s/%d", script.Name, position), func(t *testing.T) {
 					t.Parallel()
@@ -31,11 +36,11 @@ func TestLostReplyOfEachScript(t *testing.T) {
 						t.Fatal(err)
 					}
 					defer proxy.Close()
-					rule := proxy.Add(faultproxy.Rule{Script: script.SHA, Nth: position, Fault: faultproxy.DropReply()})
-					retries := -1 // go-redis: none
+					fault, retries := faultproxy.DropReply(), -1 // go-redis: none
 					if position%2 == 0 {
-						retries = 3
+						fault, retries = faultproxy.CutReply(3), 3
 					}
+					rule := proxy.Add(faultproxy.Rule{Script: script.SHA, Nth: position, Fault: fault})
 					got := tell(t, proxy.Addr(), fmt.Sprintf("%s-%d", script.Name, position), retries)
 					if rule.Hits() == 0 {
 						if position > 1 { // sessions are opened as they are needed

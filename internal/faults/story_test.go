@@ -181,10 +181,15 @@ func (s *story) act() {
 		s.say(fmt.Sprintf("purged %d", progress.Done), err)
 		s.until(task, "task", cyclone.StepCompleted)
 	}
-	// A round of maintenance that fails is made up for by the next ones.
-	keeper := queue.NewStore(c, "wkeeper")
+	s.clean("default", "held")
+}
+
+// clean does the maintenance of some minutes. A round that fails is made up for by the
+// next ones.
+func (s *story) clean(queues ...string) {
+	keeper := queue.NewStore(s.client, "wkeeper")
 	for rounds := 0; rounds < 12; {
-		if err := keeper.Maintain(ctx, []string{"default", "held"}, 30*time.Second); err == nil {
+		if err := keeper.Maintain(context.Background(), queues, 30*time.Second); err == nil {
 			rounds++
 		}
 	}
