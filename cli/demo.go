@@ -30,8 +30,8 @@ func (p *program) demoCommand() *urfave.Command {
 		Name: "demo", Category: groupTry,
 		Usage: "watch real jobs fail, recover, wait and be repaired",
 		Description: "Runs a web shop's background work for a while: webhooks to a partner that is down for a bit, a rate-limited API, bad\n" +
-			"input, a mail server that says later, a worker process that is killed, and an operator who repairs. It needs\n" +
-			"nothing: Redis is embedded, and its data is gone at the end. With --redis, --cluster or --sentinel, or with --real for\n" +
+			"input, a mail server that says later, orders that wait for an approval, a worker process that is killed, and an\n" +
+			"operator who repairs. It needs nothing: Redis is embedded, and its data is gone at the end. With --redis, --cluster or --sentinel, or with --real for\n" +
 			"what the environment names, it uses a real server, under the prefix " + demoPrefix + " unless --prefix says otherwise.",
 		Flags: []urfave.Flag{
 			&urfave.DurationFlag{Name: "for", Value: 20 * time.Second, Usage: "how `LONG` it lasts, at least " + demo.MinLength.String()},
@@ -175,6 +175,7 @@ func (p *program) demoNext(sum *demo.Summary, real bool) {
 	}
 	commands := [][2]string{
 		{"queues", "where everything stands"},
+		{"runs list", "the large orders, runs of several steps"},
 		{"steps list --state discarded", "what failed for good, and why"},
 	}
 	if len(sum.Discarded) > 0 {

@@ -22,7 +22,7 @@ func TestDemo(t *testing.T) {
 	for _, says := range []string{
 		"Cyclone demo for 4s", "# A web shop", "partner.example is down", "partner.example is back", "was killed with kill -9", "A new worker process",
 		"An operator retries", "The shop has closed", "so far", "failed    deliver_webhook", "snoozed   sync_contact", "discarded import_row",
-		"retried   import_row", "after the operator's retry", "completed send_email",
+		"retried   import_row", "after the operator's retry", "completed send_email", "waiting   approval", "finished  order",
 		"What happened in", "Every step is accounted for", "found nothing out of place", "Try next", "demo --redis redis://",
 	} {
 		if !strings.Contains(out, says) {

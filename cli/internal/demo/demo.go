@@ -129,7 +129,7 @@ func (s *stage) play(ctx context.Context, events <-chan cyclone.StepEvent) error
 	go func() {
 		defer close(closed)
 		shop := &shop{plan: s.plan, jobs: s.jobs, client: s.cfg.Client, dice: rand.New(rand.NewPCG(1, 2))}
-		s.note(shop.open(ctx))
+		s.note(shop.run(ctx))
 	}()
 	ticker := time.NewTicker(frameEvery)
 	defer ticker.Stop()

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/wire"
+	"github.com/cyclone-queue/cyclone/workflow"
 )
 
 // The inputs of the shop's jobs.
@@ -38,7 +40,15 @@ type (
 )
 
 // The kinds, in the order in which they are shown.
-var kinds = []string{"send_email", "deliver_webhook", "sync_contact", "import_row", "resize_image"}
+var kinds = []string{"send_email", "deliver_webhook", "sync_contact", "import_row", "resize_image", wire.KindWait}
+
+// kindName is how a kind is shown.
+func kindName(kind string) string {
+	if kind == wire.KindWait {
+		return approval
+	}
+	return kind
+}
 
 // jobs are the shop's definitions, with handlers that meet the world of a plan.
 type jobs struct {
@@ -119,6 +129,20 @@ func (j *jobs) importRow(ctx cyclone.Context, in row) error {
 func (j *jobs) resizeImage(ctx cyclone.Context, in picture) error {
 	ms := int(j.plan.unit().Milliseconds())
 	return busy(ctx, ms/2+in.Pixels%ms, ms)
+}
+
+// approval is the signal that large orders wait for, and the node that does.
+const approval = "approval"
+
+// order is a run of many steps: it waits for an approval in the middle.
+func (j *jobs) order(n int, customer string) *workflow.Builder {
+	mail, patience := cyclone.WithQueue("mail"), 20*j.plan.unit()
+	b := workflow.New("order")
+	received := workflow.Do(b, "received", j.email, workflow.Value(email{To: customer, Subject: fmt.Sprintf("Your large order %d", n)}), mail)
+	approved := workflow.Wait(b, approval, patience, workflow.After(received), mail)
+	workflow.Do(b, "warehouse", j.webhook, workflow.Value(webhook{URL: warehouseURL, Order: n}), cyclone.WithQueue("webhooks"), workflow.After(approved))
+	workflow.Do(b, "shipped", j.email, workflow.Value(email{To: customer, Subject: fmt.Sprintf("Order %d is on its way", n)}), mail, workflow.After(approved))
+	return b
 }
 
 // busy works between least and least+spread milliseconds.

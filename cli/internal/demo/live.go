@@ -156,6 +156,7 @@ var glyphs = map[cyclone.StepState]struct {
 	cyclone.StepRetrying:  {"↻", terminal.Warn},
 	cyclone.StepSnoozed:   {"z", terminal.Wait},
 	cyclone.StepScheduled: {"◷", terminal.Dim},
+	cyclone.StepWaiting:   {"◔", terminal.Accent},
 }
 
 func (v *live) kinds(columns int) []string {
@@ -166,7 +167,7 @@ func (v *live) kinds(columns int) []string {
 	lines := []string{v.paint.Paint(terminal.Dim, strings.TrimRight(titles, " ")+"  under way")}
 	for _, name := range kinds {
 		k := v.tally.kinds[name]
-		lines = append(lines, fmt.Sprintf(layout, terminal.Pad(name, 16, false),
+		lines = append(lines, fmt.Sprintf(layout, terminal.Pad(kindName(name), 16, false),
 			v.count(k.Completed, 9, terminal.Good), v.count(k.Failed, 8, terminal.Warn),
 			v.count(k.Snoozed, 7, terminal.Wait), v.count(k.Discarded, 9, terminal.Bad))+v.dots(k, room))
 	}

@@ -86,5 +86,5 @@ func (v *plain) close() { v.flush() }
 // moving are the states of steps that have something to come, in the order in
 // which they are shown.
 var moving = []cyclone.StepState{
-	cyclone.StepRunning, cyclone.StepReady, cyclone.StepRetrying, cyclone.StepSnoozed, cyclone.StepScheduled,
+	cyclone.StepRunning, cyclone.StepReady, cyclone.StepRetrying, cyclone.StepSnoozed, cyclone.StepScheduled, cyclone.StepWaiting,
 }

@@ -37,6 +37,7 @@ func (p Plan) lease() time.Duration {
 // When things happen, as shares of the whole.
 const (
 	partnerDown = 0.10
+	largeOrders = 0.23
 	partnerBack = 0.34
 	workerKill  = 0.44
 	workerNew   = 0.58
@@ -57,6 +58,7 @@ type chapter struct {
 var chapters = []chapter{
 	{share: 0, text: "A web shop hands its background work over: mail, webhooks, imports, pictures. Two worker processes run it."},
 	{share: partnerDown, text: "partner.example is down. Webhooks to it fail, and each waits longer before its next attempt."},
+	{share: largeOrders, text: "Large orders are runs of several steps that wait for an approval, and hold no worker meanwhile. A signal lets them go on."},
 	{share: partnerBack, text: "partner.example is back. What failed gets through at its next attempt; nothing has to be sent again by hand."},
 	{share: workerKill, text: "A worker process was killed with kill -9. When its leases expire, the other one runs its steps: the same attempt, again."},
 	{share: workerNew, text: "A new worker process has started and takes its share at once."},

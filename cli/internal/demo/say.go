@@ -6,6 +6,7 @@ import (
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/cli/internal/terminal"
+	"github.com/cyclone-queue/cyclone/internal/wire"
 )
 
 // said is an event worth a line, or several like it.
@@ -45,11 +46,13 @@ const overLimit = "over the API's limit, put off for a moment"
 // say returns a line about an event, or false for one of the many that are not
 // worth it: what is enqueued, claimed, and completed at once.
 func say(start time.Time, e cyclone.StepEvent, before step) (said, bool) {
-	s := said{at: e.At.Sub(start), verb: string(e.Type), kind: terminal.Clean(e.Kind), run: e.RunID, n: 1}
+	s := said{at: e.At.Sub(start), verb: string(e.Type), kind: terminal.Clean(kindName(e.Kind)), run: e.RunID, n: 1}
 	errorText := terminal.Clean(e.Error)
 	switch e.Type {
 	case cyclone.EventCompleted:
 		switch {
+		case e.Kind == wire.KindWait:
+			s.text = "the signal has come"
 		case before.retried:
 			s.text = "after the operator's retry"
 		case before.lost:
@@ -72,6 +75,10 @@ func say(start time.Time, e cyclone.StepEvent, before step) (said, bool) {
 		if wait := e.DueAt.Sub(e.At); wait > 0 {
 			s.text = "over the API's limit; again in " + terminal.Duration(wait)
 		}
+	case cyclone.EventSuspended:
+		s.verb, s.colour, s.text = "waiting", terminal.Wait, "for a signal; it holds no worker"
+	case cyclone.EventFinished:
+		s.colour, s.text = terminal.Good, "all of its steps have ended: "+terminal.Clean(string(e.State))
 	case cyclone.EventDiscarded:
 		s.colour, s.text = terminal.Bad, errorText
 	case cyclone.EventLost:

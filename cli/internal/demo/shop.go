@@ -10,7 +10,11 @@ import (
 	"github.com/cyclone-queue/cyclone/queue"
 )
 
-const partnerURL = "https://partner.example/orders"
+// Whom webhooks go to.
+const (
+	partnerURL   = "https://partner.example/orders"
+	warehouseURL = "https://warehouse.example/parcels"
+)
 
 // shop enqueues the work of a web shop until it closes.
 type shop struct {
@@ -20,18 +24,29 @@ type shop struct {
 	dice   *rand.Rand
 	orders int
 	rows   int
+	open   []pending
+}
+
+// pending is a large order that is not approved yet.
+type pending struct {
+	run cyclone.RunID
+	at  time.Time // when it will be
 }
 
 // ticks is how often the shop enqueues per unit of time.
 const ticks = 5
 
-func (s *shop) open(ctx context.Context) error {
+func (s *shop) run(ctx context.Context) error {
 	ticker := time.NewTicker(s.plan.unit() / ticks)
 	defer ticker.Stop()
 	closing := time.NewTimer(time.Until(s.plan.at(shopCloses)))
 	defer closing.Stop()
 	for n := 0; ; n++ {
-		if _, err := cyclone.EnqueueMany(ctx, s.client, s.tick(n)...); err != nil && ctx.Err() == nil {
+		_, err := cyclone.EnqueueMany(ctx, s.client, s.tick(n)...)
+		if err == nil {
+			err = s.largeOrders(ctx, n)
+		}
+		if err != nil && ctx.Err() == nil {
 			return err
 		}
 		select {
@@ -43,6 +58,29 @@ func (s *shop) open(ctx context.Context) error {
 		}
 	}
 }
+
+// largeOrders takes one now and then, and approves those that have waited.
+func (s *shop) largeOrders(ctx context.Context, n int) error {
+	now := time.Now()
+	if n%(2*ticks) == 2 && s.plan.between(now, largeOrders, lastReminder) {
+		s.orders++
+		run, err := s.jobs.order(s.orders, fmt.Sprintf("company%d@mail.example", 100+s.dice.IntN(900))).Enqueue(ctx, s.client)
+		if err != nil {
+			return err
+		}
+		s.open = append(s.open, pending{run.ID(), now.Add(approvedAfter * s.plan.unit())})
+	}
+	for len(s.open) > 0 && !now.Before(s.open[0].at) {
+		if err := s.client.Signal(ctx, s.open[0].run, approval, nil); err != nil {
+			return err
+		}
+		s.open = s.open[1:]
+	}
+	return nil
+}
+
+// approvedAfter is how long a large order waits, in units.
+const approvedAfter = 3
 
 // tick returns what happens in a fifth of a unit: some 14 jobs a unit.
 func (s *shop) tick(n int) []cyclone.Request {

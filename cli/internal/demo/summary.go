@@ -16,6 +16,8 @@ type Summary struct {
 	// Kinds count by kind of job, Total over all of them.
 	Kinds map[string]*KindSummary `json:"kinds"`
 	Total KindSummary             `json:"total"`
+	// Runs is the number of runs of many steps that have ended.
+	Runs int `json:"runs"`
 	// HalfStartedMS and MostStartedMS are the median and the 95th percentile of the
 	// time from enqueue to start of the steps that were ready at once.
 	HalfStartedMS float64 `json:"started_p50_ms"`
@@ -92,7 +94,7 @@ func (s *stage) summary(ctx context.Context) (*Summary, error) {
 func (t *tally) summary() *Summary {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := &Summary{Type: "summary", Kinds: map[string]*KindSummary{}, Missed: t.missed > 0}
+	out := &Summary{Type: "summary", Kinds: map[string]*KindSummary{}, Runs: t.runs, Missed: t.missed > 0}
 	for name, k := range t.kinds {
 		sum := &KindSummary{kindTally: *k}
 		for _, n := range k.now {

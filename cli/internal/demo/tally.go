@@ -12,20 +12,27 @@ import (
 type tally struct {
 	mu      sync.Mutex
 	start   time.Time
-	steps   map[cyclone.RunID]*step
+	steps   map[stepKey]*step
 	kinds   map[string]*kindTally
 	workers map[string]*workerTally
 	starts  []time.Duration // enqueue → claim of steps that were ready at once
 	finish  []int           // completions by second
 	missed  int             // times that events were missing
+	runs    int             // of many steps that have ended
 
 	killedAt time.Time
 	taken    []time.Duration // kill → claim by another worker
 }
 
+// stepKey names a step: a run of many has several.
+type stepKey struct {
+	run  cyclone.RunID
+	node string
+}
+
 // step is one step that is not completed.
 type step struct {
-	id       cyclone.RunID
+	id       stepKey
 	state    cyclone.StepState
 	ready    time.Time // when it was enqueued as ready
 	worker   string
@@ -52,12 +59,12 @@ type kindTally struct {
 // workerTally is one worker process.
 type workerTally struct {
 	id      string
-	running map[cyclone.RunID]string // run → kind
+	running map[stepKey]string // step → kind
 	done    int
 }
 
 func newTally(start time.Time) *tally {
-	t := &tally{start: start, steps: map[cyclone.RunID]*step{}, kinds: map[string]*kindTally{}, workers: map[string]*workerTally{}}
+	t := &tally{start: start, steps: map[stepKey]*step{}, kinds: map[string]*kindTally{}, workers: map[string]*workerTally{}}
 	for _, kind := range kinds {
 		t.kind(kind)
 	}
@@ -76,7 +83,7 @@ func (t *tally) kind(name string) *kindTally {
 func (t *tally) worker(id string) *workerTally {
 	w := t.workers[id]
 	if w == nil {
-		w = &workerTally{id: id, running: map[cyclone.RunID]string{}}
+		w = &workerTally{id: id, running: map[stepKey]string{}}
 		t.workers[id] = w
 	}
 	return w
@@ -86,11 +93,15 @@ func (t *tally) worker(id string) *workerTally {
 func (t *tally) add(e cyclone.StepEvent) (before step) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := t.kind(e.Kind)
-	s := t.steps[e.RunID]
+	if e.Type == cyclone.EventFinished { // a run of many steps
+		t.runs++
+		return step{}
+	}
+	k, id := t.kind(e.Kind), stepKey{e.RunID, e.Node}
+	s := t.steps[id]
 	if s == nil {
-		s = &step{id: e.RunID}
-		t.steps[e.RunID] = s
+		s = &step{id: id}
+		t.steps[id] = s
 		if e.Type != cyclone.EventEnqueued { // of an earlier demo
 			k.Enqueued++
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/cyclone-queue/cyclone/cli/internal/terminal"
+	"github.com/cyclone-queue/cyclone/internal/wire"
 )
 
 // Tell prints a summary for people.
@@ -16,7 +17,7 @@ func (s *Summary) Tell(out io.Writer, paint terminal.Painter, columns int) {
 		{Title: "snoozes", Right: true}, {Title: "lost", Right: true}, {Title: "discarded", Right: true}, {Title: "unfinished", Right: true},
 	}}
 	for _, name := range kinds {
-		t.Add(s.Kinds[name].cells("  " + name)...)
+		t.Add(s.Kinds[name].cells("  " + kindName(name))...)
 	}
 	t.Add(s.Total.cells("  all")...)
 	for _, line := range t.Render(paint, columns) {
@@ -82,6 +83,10 @@ func (s *Summary) lines() []remark {
 	}
 	if crm := s.Kinds["sync_contact"]; crm.Snoozed > 0 {
 		good("The rate-limited API put its steps off %s, which used up no attempt.", terminal.Plural(crm.Snoozed, "time", "times"))
+	}
+	if waits := s.Kinds[wire.KindWait]; s.Runs > 0 && waits.Completed > 0 {
+		good("%s, each a run of four steps, waited for an approval and held no worker meanwhile; %s ended.",
+			terminal.Plural(waits.Enqueued, "large order", "large orders"), terminal.Count(s.Runs))
 	}
 	if k := s.Killed; k != nil {
 		if k.Taken > 0 {
