@@ -36,12 +36,31 @@ func (p *partition) forgetRun(ctx context.Context, text string, now bool) (gone 
 			Steps: k.steps(), Tries: k.tries(), Uniq: k.uniq(), UniqOf: k.uniqof(), Results: k.results(), History: k.history(),
 			Runs: k.runs(), Building: k.building(), Sweep: k.sweep(), Journals: k.journals(), Run: k.run(text),
 		}, in)
-		reply, err := luascripts.Forget.Run(ctx, p.client.rdb, call.Keys, call.Args)
-		if err != nil || !luascripts.Forgotten(reply) {
+		reply, err := p.forgetChunk(ctx, &call, now)
+		if err != nil {
 			return false, err
+		}
+		if !luascripts.Forgotten(reply) {
+			return p.isForgotten(ctx, text)
 		}
 	}
 	return true, nil
+}
+
+// forgetChunk makes one call. Somebody waits for one that is to go now: it is sent again
+// until it is answered.
+func (p *partition) forgetChunk(ctx context.Context, call *luascripts.Call, now bool) ([]any, error) {
+	if now {
+		return p.resend(ctx, luascripts.Forget, call, &tries{budget: p.client.cfg.ResendFor})
+	}
+	return luascripts.Forget.Run(ctx, p.client.rdb, call.Keys, call.Args)
+}
+
+// isForgotten tells a run that is gone, by an earlier call whose answer was lost or by
+// somebody else's, from one that lives.
+func (p *partition) isForgotten(ctx context.Context, text string) (bool, error) {
+	there, err := p.client.rdb.HExists(ctx, p.keys.steps(), text).Result()
+	return err == nil && !there, refine(err)
 }
 
 // remains reads what there is of a run that is to go, as far as it can be read.
