@@ -206,13 +206,19 @@ func (s *runStory) fails(n int) {
 	s.delete(id)
 }
 
-// isCancelled is a run that is cancelled while one node waits for its time and another
-// one for that.
+// isCancelled is a run that is cancelled while all its nodes wait for their time, or for
+// others. It is sometimes one that is built, cancelled and deleted in several calls.
 func (s *runStory) isCancelled(n int) {
 	s.t.Helper()
 	b := workflow.New("cancelled")
-	later := workflow.Run(b, "later", s.part, workflow.Value(fmt.Sprint("never ", n)), cyclone.WithDelay(time.Hour))
-	id := s.enqueueRun(workflow.Run(b, "sum", s.sum, workflow.All(later)))
+	later := make([]workflow.Ref[int], 2)
+	if n%4 == 0 {
+		later = make([]workflow.Ref[int], 450)
+	}
+	for i := range later {
+		later[i] = workflow.Run(b, fmt.Sprint("later.", i), s.part, workflow.Value(fmt.Sprint("never ", n)), cyclone.WithDelay(time.Hour))
+	}
+	id := s.enqueueRun(workflow.Run(b, "sum", s.sum, workflow.All(later...)))
 	s.say("cancel", s.client.Cancel(context.Background(), id))
 	s.say("cancel again", s.client.Cancel(context.Background(), id))
 	s.delete(id)

@@ -199,13 +199,14 @@ func checkExecution(lines, known []entry) error {
 	return nil
 }
 
-// judgeRetention lets the time pass for which runs are kept, and that for which it is
-// known that a child was started, and checks that nothing is left of them.
+// judgeRetention lets the time pass for which runs are kept, that for which it is known
+// that a child was started, and that after which others take up what was left undone by
+// a worker that died in a sweep. Then nothing must be left.
 func (c *campaign) judgeRetention() {
 	c.Helper()
 	ctx, base := context.Background(), c.server.Prefix+":{0}:"
 	c.lab.Redis.Del(ctx, effectsOf(c.server.Prefix), "canary")
-	for _, key := range []string{base + "runs", base + "completed:default", base + "uniqx"} {
+	for _, key := range []string{base + "runs", base + "completed:default", base + "uniqx", base + "sweep"} {
 		members, err := c.lab.Redis.ZRange(ctx, key, 0, -1).Result()
 		if err != nil {
 			c.Fatal(err)
@@ -219,6 +220,12 @@ func (c *campaign) judgeRetention() {
 		}
 	}
 	keeper := queue.NewStore(c.client, "wkeeper")
+	for more := true; more; {
+		var err error
+		if more, err = keeper.Sweep(ctx, 0); err != nil {
+			c.Fatal(err)
+		}
+	}
 	for range 20 { // each tidies some of it, and every fourth one unique keys
 		if err := keeper.Maintain(ctx, []string{"default"}, c.lease); err != nil {
 			c.Fatal(err)
