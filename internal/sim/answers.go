@@ -5,19 +5,25 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cyclone-queue/cyclone/internal/model"
 	"github.com/cyclone-queue/cyclone/luascripts"
 )
 
 // sessioned are the scripts whose calls are numbered.
 var sessioned = map[string]bool{
 	"enqueue": true, "turn": true, "cancel": true, "delete": true, "revive": true, "reschedule": true, "purge": true, "pause": true,
+	"build": true, "advance": true, "suspend": true, "signal": true, "sweep": true,
 }
 
 // answered checks what a script says, and counts which way it went. The ledger is
 // locked.
 func (a *auditor) answered(script string, d *delivery, argv []string, reply []any, changed bool, s *shard) {
 	if !sessioned[script] {
+		a.repeated(script, argv, reply, changed)
+		if script == "take" {
+			if outcome, record := luascripts.ParseTake(reply); outcome == luascripts.Recorded {
+				a.timedOut(argv, record)
+			}
+		}
 		return
 	}
 	call := argv[0] + " " + argv[1]
@@ -31,6 +37,7 @@ func (a *auditor) answered(script string, d *delivery, argv []string, reply []an
 	case luascripts.OK:
 		if a.calls[call] {
 			a.cover.Replays++
+			a.cover.replayed(script)
 			if script == "enqueue" && a.full() {
 				a.cover.FullReplays++
 			}
@@ -44,6 +51,14 @@ func (a *auditor) answered(script string, d *delivery, argv []string, reply []an
 	case luascripts.StatusOf(reply) != luascripts.OK:
 	case script == "turn":
 		a.turnAnswered(d, argv, luascripts.ParseTurn(reply), s)
+	case script == "advance":
+		for member, reason := range luascripts.ParseAdvance(reply).Lost {
+			if id, _, _ := strings.Cut(member, ":"); reason == luascripts.ReasonCancelled {
+				a.refusedNode(s, id)
+			}
+		}
+	case script == "build":
+		a.cover.RunsBuilt++
 	case script == "enqueue":
 		for _, c := range luascripts.ParseEnqueue(reply).Conflicts {
 			a.cover.Conflicts++
@@ -59,7 +74,7 @@ func (a *auditor) answered(script string, d *delivery, argv []string, reply []an
 func (a *auditor) turnAnswered(d *delivery, argv []string, reply luascripts.TurnReply, s *shard) {
 	for _, c := range reply.Claims {
 		for _, id := range c.IDs {
-			if st := orAbsent(s.steps[id]); st.State != model.Running || st.member != id+":"+argv[3] {
+			if st := orAbsent(s.steps[id]); st.State != Running || st.member != id+":"+argv[3] {
 				a.fail("%s is told that it has claimed step %s, which is %s", d.host, id, st.text())
 			}
 		}
@@ -76,7 +91,7 @@ func (a *auditor) turnAnswered(d *delivery, argv []string, reply luascripts.Turn
 			a.cover.RefusedLost++
 		}
 		for id, st := range s.steps {
-			if st.member == member && st.Left == model.Nothing {
+			if st.member == member && st.Left == Nothing {
 				a.fail("%s is told that its lease on step %s is gone (%s), and it is not", d.host, id, reason)
 			}
 		}
@@ -96,11 +111,11 @@ func (a *auditor) start(worker, id string) {
 	switch {
 	case r == nil:
 		a.fail("a handler of %s starts for step %s, which never was", worker, id)
-	case st.State == model.Running && holder(st.member) == worker:
+	case st.State == Running && holder(st.member) == worker:
 		if n := a.losses(id); n >= lostCap {
 			a.fail("a handler of %s starts for step %s, which was lost %d times", worker, id, n)
 		}
-	case r.dropped.After(r.claimed), st.Left == model.InLease && holder(st.member) == worker:
+	case r.dropped.After(r.claimed), st.Left == InLease && holder(st.member) == worker:
 		a.cover.Overtaken++ // cancelled since it was claimed
 		if late := time.Since(r.dropped); a.calm && late > overtaking {
 			a.fail("a handler of %s starts for step %s, %v after it was cancelled", worker, id, late)
@@ -144,10 +159,10 @@ func (a *auditor) finish() {
 	a.ledger.mu.Lock()
 	defer a.ledger.mu.Unlock()
 	for id, r := range a.ledger.runs {
-		if r.state != model.Absent && !r.state.Ended() {
+		if r.state != Absent && !r.state.Ended() {
 			a.fail("step %s has not ended: it is %v (%v)", id, r.state, r.job)
 		}
-		if r.state == model.Absent && r.removed == "" && r.completed == 0 {
+		if r.state == Absent && r.removed == "" && r.completed == 0 {
 			a.fail("step %s is gone without a reason (%v)", id, r.job)
 		}
 	}

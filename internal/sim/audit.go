@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cyclone-queue/cyclone/internal/model"
 	"github.com/cyclone-queue/cyclone/luascripts"
 )
 
@@ -20,9 +19,10 @@ type auditor struct {
 	fail   func(format string, args ...any)
 	note   func(string)
 
-	full   func() bool        // the server is at its maxmemory
-	calm   bool               // no message takes long
-	meddle func(ids []string) // has steps cancelled of whose claims the worker will hear later
+	full   func() bool                       // the server is at its maxmemory
+	calm   bool                              // no message takes long
+	tease  func(id string, in time.Duration) // has a signal sent then
+	meddle func(ids []string)                // has steps cancelled of whose claims the worker will hear later
 
 	tokens map[string]string // which call has used it
 	calls  map[string]bool   // applied, by lane and number
@@ -36,6 +36,7 @@ type change struct {
 	argv          []string
 	now           int64
 	shard         *shard
+	steps         map[string]*step // all, after the script
 }
 
 // judge is called when a command has been executed.
@@ -43,20 +44,28 @@ func (a *auditor) judge(d *delivery) {
 	a.cover.Commands++
 	script := scriptOf(d.args)
 	if script == nil {
+		a.plain(d.args)
 		return
 	}
 	keys, argv := keysOf(d.args)
 	a.ledger.mu.Lock()
 	defer a.ledger.mu.Unlock()
 	partition := ""
+	was := map[string]map[string]string{}
 	for _, key := range keys {
-		if p := a.keys.reload(key); p != "" {
+		if p := a.keys.partition(key); p != "" {
 			partition = p
+			a.keys.shards[p].keepOld(key, was)
+			a.keys.reload(key)
 		}
 	}
 	s := a.keys.shards[partition]
 	steps, wrong := s.read()
 	failed := len(d.reply) > 0 && d.reply[0] == '-'
+	if stirs[script.Name] {
+		wrong = append(wrong, s.flows(steps, a.clock.ms())...)
+	}
+	wrong = append(wrong, a.promised(script.Name, argv, s, was)...)
 	for _, text := range wrong {
 		a.fail("after %s by %s: %s", script.Name, d.host, text)
 	}
@@ -64,7 +73,10 @@ func (a *auditor) judge(d *delivery) {
 	applied := ok && luascripts.StatusOf(reply) == luascripts.OK
 	changed := false
 	for id := range union(s.steps, steps) {
-		c := &change{id: id, before: orAbsent(s.steps[id]), after: orAbsent(steps[id]), script: script.Name, argv: argv, now: a.clock.ms(), shard: s}
+		c := &change{
+			id: id, before: orAbsent(s.steps[id]), after: orAbsent(steps[id]), script: script.Name, argv: argv, now: a.clock.ms(),
+			shard: s, steps: steps,
+		}
 		if same(c.before, c.after) {
 			continue
 		}
@@ -92,7 +104,7 @@ func (a *auditor) refused(script string, d *delivery, failed, changed bool) {
 	switch {
 	case failed && changed:
 		a.fail("%s by %s has failed half-way: %s", script, d.host, d.reply)
-	case full && script != "enqueue":
+	case full && script != "enqueue" && script != "build" && script != "signal":
 		a.fail("a full server refuses %s by %s", script, d.host)
 	case full:
 		a.cover.Full++
@@ -100,8 +112,8 @@ func (a *auditor) refused(script string, d *delivery, failed, changed bool) {
 		a.cover.Failed++
 	case changed && a.full():
 		a.cover.FullDrained++
-		if script == "enqueue" {
-			a.fail("a full server takes an enqueue by %s", d.host)
+		if script == "enqueue" || script == "build" {
+			a.fail("a full server takes an %s by %s", script, d.host)
 		}
 	}
 }
@@ -134,7 +146,7 @@ func orAbsent(s *step) *step {
 // same compares what scripts change.
 func same(a, b *step) bool {
 	return a.State == b.State && a.Left == b.Left && a.member == b.member && a.until == b.until && a.began == b.began &&
-		a.due == b.due && a.lane == b.lane && a.env.Failures == b.env.Failures
+		a.due == b.due && a.lane == b.lane && (a.env.Failures == b.env.Failures || a.env.Kind == "" || b.env.Kind == "") && a.mark == b.mark && a.bare == b.bare
 }
 
 func (c *change) String() string {
@@ -143,7 +155,10 @@ func (c *change) String() string {
 
 func (s *step) text() string {
 	text := s.State.String()
-	if s.Left != model.Nothing {
+	if s.mark != "" {
+		text += " " + s.mark
+	}
+	if s.Left != Nothing {
 		text += fmt.Sprintf("+left%d", s.Left)
 	}
 	if s.member != "" {
@@ -165,38 +180,45 @@ func (a *auditor) remember(c *change) {
 	r.state = c.after.State
 	switch {
 	case c.after.State == was:
-	case c.after.State == model.Completed, c.after.State == model.Absent && c.script == "turn":
+	case c.after.State == Completed, c.after.State == Absent && (c.script == "turn" || c.script == "advance"):
 		r.ended++
 		r.completed++
 		a.cover.Completed++
-	case c.after.State == model.Discarded:
+	case c.after.State == Discarded:
 		r.ended++
 		a.cover.Discarded++
 		a.discarded(c, r)
-	case c.after.State == model.Cancelled:
+	case c.after.State == Cancelled:
 		r.ended++
 		r.dropped = time.Now()
 		a.cover.Cancelled++
-	case c.after.State == model.Absent:
+	case c.after.State == Absent:
 		r.removed = c.script
-		if c.script != "trim" {
+		if c.script != "trim" && c.script != "forget" {
 			r.dropped = time.Now()
 			a.cover.Deleted++
 		}
-	case c.script == "revive":
-		r.completed = 0
+	case c.script == "revive" || c.before.State.Ended() && c.script == "sweep":
+		if _, _, node := nodeOf(c.id); !node {
+			r.completed = 0
+		}
+		r.dropped, r.reopened = time.Time{}, time.Now()
 		a.cover.Retried++
-		if c.after.Left != model.Nothing {
+		if c.after.Left != Nothing {
 			a.cover.GhostsTurned++
 		}
 	}
-	if c.after.State == model.Running && c.after.member != c.before.member {
+	if c.after.State == Running && c.after.member != c.before.member {
 		r.claimed = time.Now()
 		a.cover.Claimed++
+	}
+	if c.after.State == Suspended && c.after.due != c.before.due {
+		a.tease(c.id, time.Duration(c.after.due-c.now)*time.Millisecond)
 	}
 	if c.after.began && !c.before.began && c.script == "extend" {
 		a.cover.Confirmed++
 	}
+	a.reached(c, r)
 	if r.completed > 1 {
 		a.fail("step %s was completed twice", c.id)
 	}
@@ -204,10 +226,10 @@ func (a *auditor) remember(c *change) {
 
 // born is a step that is seen for the first time.
 func (a *auditor) born(c *change, r *record) {
-	if c.after.State == model.Absent {
+	if c.after.State == Absent {
 		return
 	}
-	r.job = jobOf(&c.after.env)
+	r.job, r.flow = jobOf(c.id, &c.after.env), c.after.env.Codec == graphCodec
 	a.cover.Enqueued++
 	// An operator's cancel or delete frees the request key as well, so that a caller
 	// who asks again gets a new run.
@@ -215,17 +237,21 @@ func (a *auditor) born(c *change, r *record) {
 		a.fail("job %s is stored twice: as %s and as %s", r.job.Key, other, c.id)
 	}
 	a.ledger.jobs[r.job.Key] = c.id
-	if r.job.Delay < 0 {
+	if r.job.Delay < 0 || c.script != "enqueue" {
 		return
 	}
 	due := c.now + r.job.Delay.Milliseconds()
-	if c.after.State == model.Ready && r.job.Delay > 0 || c.after.State == model.Scheduled && c.after.due != due {
+	if c.after.State == Ready && r.job.Delay > 0 || c.after.State == Scheduled && c.after.due != due {
 		a.fail("step %s is %v, due %d: it was enqueued with a delay of %v at %d", c.id, c.after.State, c.after.due, r.job.Delay, c.now)
 	}
 }
 
 // discarded looks at the reason.
 func (a *auditor) discarded(c *change, r *record) {
+	if c.shard.graphs[c.id] != nil {
+		a.cover.RunsFailed++
+		return
+	}
 	history := c.after.env.History
 	if len(history) == 0 {
 		a.fail("step %s was discarded without a reason", c.id)

@@ -27,6 +27,9 @@ type Config struct {
 	Workers    int
 	Producers  int
 	Operators  int
+	// Weavers enqueue runs of many steps and tasks with recorded steps; the store
+	// driver has none.
+	Weavers int
 	// Load is how long work and faults go on.
 	Load time.Duration
 	// Watched has somebody subscribe to events.
@@ -77,6 +80,9 @@ func ConfigOf(seed uint64, d Driver) Config {
 			return 0
 		}
 		return least + time.Duration(rng.Int64N(int64(2*least)))
+	}
+	if d == EngineDriver {
+		c.Weavers, c.Producers = 1+rng.IntN(2), 1+rng.IntN(2)
 	}
 	c.Faults = Faults{
 		LostRequest: rate(0.05), LostReply: rate(0.10), Late: rate(0.08), Duplicated: rate(0.10), Slow: rate(0.08),

@@ -21,6 +21,20 @@ type Coverage struct {
 	LostStarted, LostUnstarted, Poisoned, Confirmed int
 	Full, FullReplays, FullDrained                  int // enqueues that were refused; calls that were not
 
+	// Runs of many steps, tasks with recorded steps, signals.
+	RunsBuilt, RunsEnded, RunsFailed, NodesCompleted, NodesStopped, Revived, Reopened int
+	SuspendedSteps, Recorded, Executed, Replayed                                      int // recorded steps
+	Signalled, SignalsTaken, TimedOut                                                 int
+
+	// What happens at the same time: the ends of a node's last dependencies; a
+	// completion, and a cancel or the failure of another node; a signal, and the
+	// timeout of the wait for it.
+	FanInRaced, CancelRaced, DiscardRaced, SignalWon, TimeoutWon int
+
+	// Calls that were answered again.
+	ReplaysOfBuild, ReplaysOfAdvance, ReplaysOfSuspend, ReplaysOfSignal, ReplaysOfSweep int
+	ReplaysOfRecord, ReplaysOfTake, ReplaysOfForget                                     int
+
 	RefusedLost, RefusedCancelled, Conflicts, Replaced, Overtaken int
 }
 
@@ -50,4 +64,14 @@ func (c *Coverage) String() string {
 		text += fmt.Sprintf("%s %d, ", v.Type().Field(i).Name, v.Field(i).Int())
 	}
 	return text[:len(text)-2]
+}
+
+// replayed counts a call of a script with a session that was answered again.
+func (c *Coverage) replayed(script string) {
+	if n := map[string]*int{
+		"build": &c.ReplaysOfBuild, "advance": &c.ReplaysOfAdvance, "suspend": &c.ReplaysOfSuspend, "signal": &c.ReplaysOfSignal,
+		"sweep": &c.ReplaysOfSweep,
+	}[script]; n != nil {
+		*n++
+	}
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/cyclone-queue/cyclone/internal/model"
 )
 
 // ledger remembers every step for the whole simulation.
@@ -15,22 +13,28 @@ type ledger struct {
 	jobs  map[string]string  // id by key of its job
 	acked map[string]string  // id that an enqueue returned, by key of the job
 	ops   int                // operations that were acknowledged
+
+	ackedRuns []string // of many steps
+	promises  promises
 }
 
 // record is what is known of one step.
 type record struct {
 	job       job
-	state     model.State
+	flow      bool // a run of many steps
+	state     State
 	ended     int       // times it was completed, discarded or cancelled
 	completed int       // of these
 	dropped   time.Time // when it was cancelled, deleted or purged
 	claimed   time.Time
-	removed   string // script that removed its body
-	lostCode  bool   // it was discarded with attempt_lost
+	over      time.Time // when it last ended
+	reopened  time.Time // when an operator, or a repair, opened it again
+	removed   string    // script that removed its body
+	lostCode  bool      // it was discarded with attempt_lost
 }
 
 func newLedger() *ledger {
-	return &ledger{runs: map[string]*record{}, jobs: map[string]string{}, acked: map[string]string{}}
+	return &ledger{runs: map[string]*record{}, jobs: map[string]string{}, acked: map[string]string{}, promises: newPromises()}
 }
 
 // done counts an operation that was acknowledged.
@@ -49,7 +53,7 @@ func (l *ledger) ack(key, id string) {
 }
 
 // ids lists the steps whose state is such.
-func (l *ledger) ids(such func(model.State) bool) (list []string) {
+func (l *ledger) ids(such func(State) bool) (list []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id, r := range l.runs {
@@ -72,5 +76,5 @@ func (l *ledger) unfinished() (list []string) {
 	return list
 }
 
-func unfinished(s model.State) bool { return s != model.Absent && !s.Ended() }
-func whatever(model.State) bool     { return true }
+func unfinished(s State) bool { return s != Absent && !s.Ended() }
+func whatever(State) bool     { return true }

@@ -11,15 +11,22 @@ import (
 // may make it, and whether it is the right moment.
 func (a *auditor) allowed(c *change) string {
 	b, n := c.before, c.after
-	if n.env.Failures != b.env.Failures && n.State != model.Absent && c.script != "turn" && c.script != "enqueue" {
+	settles := c.script == "turn" || c.script == "advance" || c.script == "enqueue"
+	stored := b.env.Kind != "" && n.env.Kind != "" && n.State != Absent
+	if n.env.Failures != b.env.Failures && stored && !settles {
 		return "only a settlement counts failures"
 	}
 	if limit := attemptLimit(c); n.env.Failures > limit {
 		return fmt.Sprintf("%d counted attempts of %d", n.env.Failures, limit)
 	}
+	if run := c.shard.graphs[c.id] != nil || b.flow(); run {
+		return a.flowMoved(c)
+	}
 	switch c.script {
 	case "enqueue":
 		return c.enqueued(a.ledger)
+	case "build", "advance", "suspend", "signal", "sweep", "forget":
+		return a.manyMoved(c)
 	case "turn":
 		return a.turned(c)
 	case "extend", "clamp":
@@ -27,25 +34,25 @@ func (a *auditor) allowed(c *change) string {
 			return "it may only move the end of a lease"
 		}
 	case "cancel":
-		if b.State == model.Absent || b.Ended() || n.State != model.Cancelled || n.Left != leaves(b) {
+		if b.State == Absent || b.Ended() || n.State != Cancelled || n.Left != leaves(b) {
 			return "no cancel does that"
 		}
 	case "delete":
-		if n.State != model.Absent || n.Left != leaves(b) {
+		if n.State != Absent || n.Left != leaves(b) {
 			return "no delete does that"
 		}
 	case "revive":
-		if b.State != model.Discarded && b.State != model.Cancelled || n.State != model.Ready || n.Left != b.Left {
+		if b.State != Discarded && b.State != Cancelled || n.State != Ready || n.Left != b.Left {
 			return "no retry does that"
 		}
 	case "reschedule":
-		if !b.Waiting() || n.State != b.State && n.State != model.Ready {
+		if !b.Waiting() || n.State != b.State && n.State != Ready {
 			return "only what waits gets another time"
 		}
 	case "purge":
 		return c.purged()
 	case "trim":
-		if !b.Ended() || n.State != model.Absent || n.Left != b.Left {
+		if !b.Ended() || n.State != Absent || n.Left != b.Left {
 			return "only finished steps are trimmed"
 		}
 	default:
@@ -57,26 +64,26 @@ func (a *auditor) allowed(c *change) string {
 // leaves is what a step leaves behind when it is dropped.
 func leaves(s *step) model.Left {
 	switch {
-	case s.Left != model.Nothing:
+	case s.Left != Nothing:
 		return s.Left
-	case s.State == model.Ready:
-		return model.InReady
-	case s.State == model.Running:
-		return model.InLease
+	case s.State == Ready:
+		return InReady
+	case s.State == Running:
+		return InLease
 	}
-	return model.Nothing
+	return Nothing
 }
 
 // enqueued: a new step, or one that waits and gets another body.
 func (c *change) enqueued(l *ledger) string {
 	b, n := c.before, c.after
 	if _, known := l.runs[c.id]; known {
-		if b.State == model.Scheduled && (n.State == model.Scheduled || n.State == model.Ready) {
+		if b.State == Scheduled && (n.State == Scheduled || n.State == Ready) {
 			return "" // replaced
 		}
 		return "the id had been given before"
 	}
-	if n.Left != model.Nothing || n.State != model.Ready && n.State != model.Scheduled {
+	if n.Left != Nothing || n.State != Ready && n.State != Scheduled {
 		return "no enqueue does that"
 	}
 	return ""
@@ -85,10 +92,10 @@ func (c *change) enqueued(l *ledger) string {
 // purged: what waits or has ended goes; and with a ready list its void entries.
 func (c *change) purged() string {
 	b, n := c.before, c.after
-	if n.Left == model.Nothing && b.Left == model.InReady && (n.State == b.State || b.State == model.Ready && n.State == model.Absent) {
+	if n.Left == Nothing && b.Left == InReady && (n.State == b.State || b.State == Ready && n.State == Absent) {
 		return ""
 	}
-	if n.State != model.Absent || b.State == model.Running || n.Left != b.Left {
+	if n.State != Absent || b.State == Running || n.Left != b.Left {
 		return "no purge does that"
 	}
 	return ""
@@ -98,7 +105,7 @@ func (c *change) purged() string {
 // settled or taken back, it becomes ready, it is claimed.
 func (a *auditor) turned(c *change) string {
 	b, n := c.before, c.after
-	if n.State == model.Running && n.member != b.member {
+	if n.State == Running && n.member != b.member {
 		if text := a.freshToken(c); text != "" {
 			return text
 		}
@@ -111,12 +118,14 @@ func (a *auditor) turned(c *change) string {
 		}
 	}
 	switch {
-	case b.Left != model.Nothing:
+	case b.Left != Nothing:
 		return a.ghostTurned(c, settled)
-	case b.State == model.Absent:
+	case b.State == Absent:
 		return "it was not stored"
 	case b.Ended():
 		return "it had ended"
+	case b.State == Blocked:
+		return "it is blocked"
 	case b.Waiting():
 		if n.State == b.State {
 			return "it still waits, but not as it did"
@@ -124,24 +133,27 @@ func (a *auditor) turned(c *change) string {
 		if b.due > c.now {
 			return fmt.Sprintf("it is due in %d ms", b.due-c.now)
 		}
-		return c.onto(model.Ready, model.Running)
-	case b.State == model.Ready:
-		return c.onto(model.Running)
+		return c.onto(Ready, Running)
+	case b.State == Ready:
+		return c.onto(Running)
 	case b.member == n.member:
 		return "it runs, but not as it did"
 	case settled:
-		if expired && (n.State == model.Ready || n.State == model.Retrying || n.State == model.Running) {
+		if expired && (n.State == Ready || n.State == Retrying || n.State == Running) {
 			a.lost(c)
 		}
-		return c.onto(model.Absent, model.Completed, model.Discarded, model.Retrying, model.Snoozed, model.Scheduled, model.Ready, model.Running)
+		if _, _, node := nodeOf(c.id); node {
+			return c.onto(Retrying, Snoozed, Scheduled, Ready, Running)
+		}
+		return c.onto(Absent, Completed, Discarded, Retrying, Snoozed, Scheduled, Ready, Running)
 	}
 	a.lost(c)
-	return c.onto(model.Ready, model.Retrying, model.Running)
+	return c.onto(Ready, Retrying, Running)
 }
 
 // onto checks the new state, nothing being left behind.
-func (c *change) onto(states ...model.State) string {
-	if c.after.Left != model.Nothing || !slices.Contains(states, c.after.State) {
+func (c *change) onto(states ...State) string {
+	if c.after.Left != Nothing || !slices.Contains(states, c.after.State) {
 		return "no turn does that"
 	}
 	return ""
@@ -154,14 +166,14 @@ func (a *auditor) ghostTurned(c *change, settled bool) string {
 		return "it is void, and yet changed"
 	}
 	switch {
-	case b.Left == model.InReady:
+	case b.Left == InReady:
 		a.cover.GhostsOfReady++
 	case settled:
 		a.cover.GhostsOfSettled++
 	default:
 		a.cover.GhostsOfReaped++
 	}
-	if n.State == b.State || b.State == model.Ready && n.State == model.Running {
+	if n.State == b.State || b.State == Ready && n.State == Running {
 		return ""
 	}
 	return "no turn does that to a void step"

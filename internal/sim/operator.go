@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
-	"github.com/cyclone-queue/cyclone/internal/model"
 	"github.com/cyclone-queue/cyclone/queue"
 )
 
@@ -35,10 +34,10 @@ func (o *operator) act(rng *rand.Rand) {
 			return c.RetryAll(ctx, id, cyclone.RetryAdditionalAttempts(1+rng.IntN(2)))
 		})
 	case dice < 15:
-		o.to(rng, model.State.Waiting, func(id cyclone.RunID) error { return c.RunNow(ctx, id) })
+		o.to(rng, State.Waiting, func(id cyclone.RunID) error { return c.RunNow(ctx, id) })
 	case dice < 16:
 		at := o.w.clock.now().Add(time.Duration(rng.Int64N(int64(5 * time.Second))))
-		o.to(rng, model.State.Waiting, func(id cyclone.RunID) error { return c.Reschedule(ctx, id, at) })
+		o.to(rng, State.Waiting, func(id cyclone.RunID) error { return c.Reschedule(ctx, id, at) })
 	case dice < 19:
 		o.pause(ctx, rng)
 	case rng.IntN(6) == 0:
@@ -48,7 +47,7 @@ func (o *operator) act(rng *rand.Rand) {
 }
 
 // to does something to a run.
-func (o *operator) to(rng *rand.Rand, such func(model.State) bool, do func(cyclone.RunID) error) {
+func (o *operator) to(rng *rand.Rand, such func(State) bool, do func(cyclone.RunID) error) {
 	if id, ok := o.w.someRun(rng, such); ok {
 		o.done(do(id))
 	}
@@ -60,7 +59,7 @@ func (o *operator) done(err error) {
 	}
 }
 
-func revivable(s model.State) bool { return s == model.Cancelled || s == model.Discarded }
+func revivable(s State) bool { return s == Cancelled || s == Discarded }
 
 // pause stops a queue, or lets the one go on that it has stopped.
 func (o *operator) pause(ctx context.Context, rng *rand.Rand) {
@@ -98,8 +97,11 @@ func (w *world) meddles() {
 	w.actors.Go(func() {
 		for ids := range w.meddler {
 			for _, id := range ids {
-				n, _ := strconv.ParseInt(id, 10, 64)
-				o.done(o.client.Cancel(context.Background(), cyclone.RunID(n)))
+				if run, index, ok := nodeOf(id); ok {
+					o.done(o.client.CancelNode(context.Background(), runID(run), "n"+strconv.Itoa(index)))
+				} else {
+					o.done(o.client.Cancel(context.Background(), runID(id)))
+				}
 			}
 		}
 	})

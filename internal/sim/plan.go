@@ -63,7 +63,8 @@ func (j job) obeys() bool { return j.Plan != "deaf" }
 type kinds struct {
 	action, alien *cyclone.Action[string]
 	step          *cyclone.Step[string, string]
-	task          *cyclone.Task[string, string]
+	task, saga    *cyclone.Task[string, string]
+	gather        *cyclone.Step[[]string, string]
 }
 
 // newKinds declares what producers enqueue.
@@ -73,6 +74,8 @@ func (w *world) newKinds() kinds {
 		alien:  cyclone.DeclareAction[string]("alien", terms()...),
 		step:   cyclone.DeclareStep[string, string]("step", append(terms(), cyclone.WithRetention(retention))...),
 		task:   cyclone.DeclareTask[string, string]("task", append(terms(), cyclone.WithRetention(retention))...),
+		saga:   cyclone.DeclareTask[string, string]("saga", append(terms(), cyclone.WithRetention(retention))...),
+		gather: cyclone.DeclareStep[[]string, string]("gather", terms()...),
 	}
 }
 
@@ -89,7 +92,12 @@ func (w *world) handled(h *workerHost, alien bool) []cyclone.Definition {
 	act := func(ctx cyclone.Context, in string) error { return w.handle(h, ctx, in) }
 	answer := func(ctx cyclone.Context, in string) (string, error) { return "did " + in, w.handle(h, ctx, in) }
 	k := w.newKinds()
-	list := []cyclone.Definition{k.action.Handle(act), k.step.Handle(answer), k.task.Handle(cyclone.HandlerFunc(answer))}
+	saga := func(ctx cyclone.Context, in string) (string, error) { return w.saga(h, ctx, in) }
+	gather := func(ctx cyclone.Context, in []string) (string, error) { return w.gather(h, ctx, in) }
+	list := []cyclone.Definition{
+		k.action.Handle(act), k.step.Handle(answer), k.task.Handle(cyclone.HandlerFunc(answer)),
+		k.saga.Handle(cyclone.HandlerFunc(saga)), k.gather.Handle(gather),
+	}
 	if alien {
 		list = append(list, k.alien.Handle(act))
 	}
@@ -98,7 +106,7 @@ func (w *world) handled(h *workerHost, alien bool) []cyclone.Definition {
 
 // handle is the handler of every kind.
 func (w *world) handle(h *workerHost, ctx cyclone.Context, in string) error {
-	w.audit.start(h.id(), ctx.RunID().String())
+	w.audit.start(h.id(), stepOf(ctx))
 	j, err := parseJob(in)
 	if err != nil {
 		return err

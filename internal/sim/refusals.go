@@ -24,7 +24,7 @@ type refusals struct {
 var writes = map[string]bool{
 	"HSET": true, "HSETNX": true, "HINCRBY": true, "INCRBY": true, "SET": true, "LPUSH": true, "RPUSH": true, "ZADD": true,
 	"SADD": true, "DEL": false, "HDEL": false, "RPOP": false, "ZREM": false, "ZREMRANGEBYRANK": false, "EXPIRE": false,
-	"PEXPIRE": false,
+	"PEXPIRE": false, "UNLINK": false,
 }
 
 const oomText = "OOM command not allowed when used memory > 'maxmemory'."

@@ -62,6 +62,13 @@ func (w *world) play() {
 	for i := range w.cfg.Operators {
 		w.operate(fmt.Sprintf("o%d", i))
 	}
+	if w.cfg.Driver == EngineDriver {
+		for i := range w.cfg.Weavers {
+			w.weave(fmt.Sprintf("f%d", i))
+		}
+		w.mend("m0")
+	}
+	w.teases()
 	w.meddles()
 	w.nemesis()
 	for end := time.Now().Add(w.cfg.Load); time.Now().Before(end) && w.running.Load(); {
@@ -71,6 +78,7 @@ func (w *world) play() {
 	w.heal()
 	rest(2 * time.Millisecond) // nobody meddles any more
 	close(w.meddler)
+	close(w.teaser)
 	w.actors.Wait()
 	w.drain()
 	if w.cfg.Driver == EngineDriver && !w.failed() {
@@ -102,7 +110,11 @@ func (w *world) drain() {
 	for _, q := range queueNames {
 		w.must("resume", func() error { return client.Resume(w.t.Context(), q) })
 	}
+	mender := &mender{w: w, client: client, n: 2_000_000}
 	for end := time.Now().Add(drainIn); time.Now().Before(end); {
+		if time.Since(w.trace.start) > time.Minute { // what waits for a time has had it
+			mender.appease(w.t.Context())
+		}
 		if len(w.ledger.ids(unfinished)) == 0 || w.failed() {
 			return
 		}
@@ -180,7 +192,9 @@ func (w *world) inspect() {
 	}
 	store := queue.NewStore(client, "janitor")
 	rest(2 * retention)
-	for range 2 * len(queueNames) {
+	w.clock.jump(25 * time.Hour) // what a parent may ask for stays for a day
+	rest(time.Second)
+	for range 4 * (len(queueNames) + 1) {
 		w.must("maintain", func() error { return store.Maintain(ctx, queueNames, lease) })
 	}
 	if w.cover.Enqueued < 10 {

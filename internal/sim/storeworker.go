@@ -179,7 +179,7 @@ func partitionOf(c *queue.Claimed, partitions int) int { return int(c.ID) & (par
 // begin starts the handler of a claim, or settles the claim.
 func (s *storeWorker) begin(c *queue.Claimed, reply *queue.TurnReply, stopping bool) {
 	env, k := c.Envelope, c.Counters
-	g := &holding{claim: c, job: jobOf(env), attempt: env.Failures + 1, now: reply.Now, lease: reply.LeaseUntil, limit: maxAttempts}
+	g := &holding{claim: c, job: jobOf(c.ID.String(), env), attempt: env.Failures + 1, now: reply.Now, lease: reply.LeaseUntil, limit: maxAttempts}
 	if env.MaxAttempts > 0 {
 		g.limit = env.MaxAttempts
 	}

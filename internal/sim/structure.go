@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-
-	"github.com/cyclone-queue/cyclone/internal/model"
 )
 
 // places is where the entries of one id are.
@@ -72,9 +70,19 @@ func (s *shard) read() (steps map[string]*step, wrong []string) {
 			p.step.lane = int(int64(score)%16) / 2
 		}
 	}
+	s.nodes(found)
 	steps = make(map[string]*step, len(found))
 	for id, p := range found {
-		if text := s.judge(id, p); text != "" {
+		text := ""
+		switch {
+		case s.runs[id] != nil:
+			text = s.judgeRun(id, p)
+		case strings.Contains(id, "."):
+			text = s.judgeNode(id, p)
+		default:
+			text = s.judge(id, p)
+		}
+		if text != "" {
 			wrong = append(wrong, fmt.Sprintf("step %s: %s; it is in %q", id, text, p.states))
 		}
 		p.step.env = s.env[id]
@@ -89,21 +97,21 @@ func (s *shard) judge(id string, p *places) string {
 	ghost := s.hashes["ghosts"][id]
 	st, entries := p.step, p.ready+p.leased
 	if ghost != "" {
-		st.Left = model.InReady
+		st.Left = InReady
 		if p.leased > 0 {
-			st.Left = model.InLease
+			st.Left = InLease
 		}
 		switch {
 		case entries != 1:
 			return fmt.Sprintf("a ghost of %d entries", entries)
 		case ghost[0] == 'r' && (!stored || p.indexes > 0):
 			return "opened again, but not only that"
-		case ghost[0] == 'x' && stored && st.State != model.Cancelled:
+		case ghost[0] == 'x' && stored && st.State != Cancelled:
 			return "dropped, but it has not ended"
 		case ghost[0] == 'x' && !stored && p.indexes > 0:
 			return "an index names a step without a body"
 		case ghost[0] == 'r':
-			st.State = model.Ready
+			st.State = Ready
 		case ghost[0] != 'x':
 			return "an unknown ghost " + ghost
 		}
@@ -115,9 +123,9 @@ func (s *shard) judge(id string, p *places) string {
 	case entries+p.indexes != 1:
 		return fmt.Sprintf("in %d indexes", entries+p.indexes)
 	case p.ready == 1:
-		st.State = model.Ready
+		st.State = Ready
 	case p.leased == 1:
-		st.State = model.Running
+		st.State = Running
 	}
 	return ""
 }
@@ -133,9 +141,9 @@ func (s *shard) sides(steps map[string]*step) (wrong []string) {
 	for _, name := range []string{"tries", "history", "results"} {
 		for id := range s.hashes[name] {
 			switch st := steps[id]; {
-			case st == nil || st.State == model.Absent:
+			case st == nil || st.State == Absent, st.State == Completed && strings.Contains(id, "."):
 				complain("%s of a step that is not stored: %s", name, id)
-			case name == "results" && st.State != model.Completed:
+			case name == "results" && st.State != Completed:
 				complain("a result of a step that is %v: %s", st.State, id)
 			}
 		}
@@ -154,7 +162,7 @@ func (s *shard) sides(steps map[string]*step) (wrong []string) {
 			complain("the key %s is held for a time that is not noted, by %s", digest, id)
 		case held[0] != 'd' && byTime:
 			complain("the key %s is held by %s for a time and while it is unfinished", digest, id)
-		case held[0] != 'd' && (st == nil || st.State == model.Absent || st.Ended()):
+		case held[0] != 'd' && (st == nil || st.State == Absent || st.Ended()):
 			complain("the key %s is held by %s, which has ended", digest, id)
 		}
 	}

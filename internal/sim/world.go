@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/embedded"
-	"github.com/cyclone-queue/cyclone/internal/model"
 	"github.com/cyclone-queue/cyclone/queue"
 )
 
@@ -37,6 +37,7 @@ type world struct {
 	actors  sync.WaitGroup
 	crew    sync.WaitGroup // workers
 	meddler chan []string  // ids to cancel at once
+	teaser  chan string    // ids to send a signal to at once
 	running atomic.Bool    // load and faults go on
 	closing atomic.Bool    // no more workers
 	kinds   kinds
@@ -44,6 +45,7 @@ type world struct {
 	mu        sync.Mutex
 	failures  []string
 	snoozes   map[string]int       // by job
+	counts    map[string]int       // see times
 	begun     map[string]time.Time // when the latest attempt began, by job
 	workers   []*workerHost
 	versatile *workerHost // serves every queue and kind
@@ -62,7 +64,8 @@ func newWorld(t testing.TB, cfg Config) *world {
 	}
 	w := &world{
 		t: t, cfg: cfg, server: server, ledger: newLedger(), trace: newTrace(logged), cover: &Coverage{},
-		clock: &serverClock{server: server}, snoozes: map[string]int{}, begun: map[string]time.Time{}, meddler: make(chan []string, 3),
+		clock: &serverClock{server: server}, snoozes: map[string]int{}, counts: map[string]int{}, teaser: make(chan string, 3),
+		begun: map[string]time.Time{}, meddler: make(chan []string, 3),
 	}
 	w.kernel = newKernel(func() { w.net.settle() })
 	w.net = &network{k: w.kernel, server: server, seed: cfg.Seed, faults: cfg.Faults, trace: w.trace, cover: w.cover, fail: w.fail, paces: map[string]int{}}
@@ -71,7 +74,7 @@ func newWorld(t testing.TB, cfg Config) *world {
 		keys: keys, ledger: w.ledger, cover: w.cover, clock: w.clock, fail: w.fail, note: w.trace.note,
 		full: w.net.refuse.isFull, calm: cfg.Faults.Freeze == 0 && cfg.Faults.Slow == 0, tokens: map[string]string{}, calls: map[string]bool{},
 	}
-	w.net.judge, w.audit.meddle = w.audit.judge, w.meddle
+	w.net.judge, w.audit.meddle, w.audit.tease = w.audit.judge, w.meddle, w.tease
 	server.Miniredis().Server().SetPreHook(w.net.refuse.hook)
 	w.net.fillUp = w.fillUp
 	w.kinds = w.newKinds()
@@ -150,11 +153,11 @@ func (w *world) name(stem string) string {
 }
 
 // someRun picks a run whose state is such, as far as is known, or now and then any.
-func (w *world) someRun(rng *rand.Rand, such func(model.State) bool) (id cyclone.RunID, ok bool) {
+func (w *world) someRun(rng *rand.Rand, such func(State) bool) (id cyclone.RunID, ok bool) {
 	if rng.IntN(8) == 0 {
-		such = func(model.State) bool { return true }
+		such = func(State) bool { return true }
 	}
-	ids := w.ledger.ids(such)
+	ids := slices.DeleteFunc(w.ledger.ids(such), func(id string) bool { return strings.Contains(id, ".") })
 	if len(ids) == 0 {
 		return 0, false
 	}
