@@ -27,7 +27,8 @@ const (
 	SweepCancel SweepAct = "c"
 	// SweepDrop ends a blocked node as To. Guard: it is blocked.
 	SweepDrop SweepAct = "b"
-	// SweepCount sets the dependencies that a blocked node waits for to To. Guard: they are Was.
+	// SweepCount sets the dependencies that a blocked node waits for to To. Guard: they
+	// are Was, or nothing behind it is done for this run.
 	SweepCount SweepAct = "d"
 	// SweepRelease makes a blocked node start at Due. Guard: it is blocked with the count Was.
 	SweepRelease SweepAct = "r"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -24,7 +25,7 @@ var errBusyRun = errors.New("queue: the run changes all the time")
 // operator when which is nil. The result says by node what came of it; it is empty
 // when there was none to open.
 func (c *Client) reopenNodes(ctx context.Context, p *partition, id cyclone.RunID, which []int, reopen *wire.Reopen) (map[int]error, error) {
-	outcome := make(map[int]error)
+	outcome, sent := make(map[int]error), make(map[int]bool)
 	for range operateTries {
 		v, err := p.loadRun(ctx, id)
 		if errors.Is(err, errNoRun) {
@@ -39,12 +40,15 @@ func (c *Client) reopenNodes(ctx context.Context, p *partition, id cyclone.RunID
 			}
 			continue
 		}
-		todo, err := v.toReopen(ctx, which, outcome)
+		todo, err := v.toReopen(ctx, which, sent, outcome)
 		if err != nil {
 			return nil, err
 		}
 		if len(todo) == 0 {
 			return outcome, p.sweepNow(ctx, id)
+		}
+		for _, s := range todo {
+			sent[s.node()] = true
 		}
 		if err := c.reopenSome(ctx, v, todo, reopen, outcome); err != nil {
 			return nil, err
@@ -54,8 +58,9 @@ func (c *Client) reopenNodes(ctx context.Context, p *partition, id cyclone.RunID
 }
 
 // toReopen returns some of the nodes that are still to be opened, and notes about
-// which of the wanted ones there is nothing to do.
-func (v *runView) toReopen(ctx context.Context, which []int, outcome map[int]error) ([]*stored, error) {
+// which of the wanted ones there is nothing to do. Those that were sent before, in a
+// call of which only a part was done, may be open by now.
+func (v *runView) toReopen(ctx context.Context, which []int, sent map[int]bool, outcome map[int]error) ([]*stored, error) {
 	wanted := which
 	if wanted == nil {
 		for i := range v.state.Nodes {
@@ -70,7 +75,9 @@ func (v *runView) toReopen(ctx context.Context, which []int, outcome map[int]err
 			continue
 		}
 		if !v.state.Nodes[i].Ended.Failed() {
-			outcome[i] = notReopened(&v.state.Nodes[i])
+			if outcome[i] = nil; !sent[i] {
+				outcome[i] = notReopened(&v.state.Nodes[i])
+			}
 			continue
 		}
 		if asked = append(asked, i); len(asked) == nodeBatch {
@@ -105,6 +112,7 @@ func (c *Client) reopenSome(ctx context.Context, v *runView, steps []*stored, re
 	if v.state.Run.Ended() {
 		ops = append(ops, call.run(v, luascripts.SweepAgain, string(v.state.Run), v.env.Digest))
 	}
+	ops = append(ops, call.waitAgain(v, steps)...)
 	for _, s := range steps {
 		ops = append(ops, call.reopened(v, s, reopen))
 	}
@@ -125,6 +133,29 @@ func (c *Client) reopenSome(ctx context.Context, v *runView, steps []*stored, re
 		}
 	}
 	return nil // what is stale is looked at again
+}
+
+// waitAgain makes blocked nodes wait for those that are about to be opened, in the same
+// call: another dependency that ends before the sweep comes would release them too
+// early. Of very many the last ones have to wait for the sweep.
+func (s *sweepCall) waitAgain(v *runView, reopened []*stored) (ops []luascripts.SweepOp) {
+	more := make(map[int]int)
+	children := v.graph.Children()
+	for _, step := range reopened {
+		for _, child := range children[step.node()] {
+			if v.state.Nodes[child].Blocked {
+				more[child]++
+			}
+		}
+	}
+	waiting := slices.Sorted(maps.Keys(more))
+	for _, child := range waiting[:min(len(waiting), planOps)] {
+		was := v.state.Nodes[child].Left
+		op := s.node(v, luascripts.SweepCount, child)
+		op.Was, op.To = strconv.Itoa(was), strconv.Itoa(was+more[child])
+		ops = append(ops, op)
+	}
+	return ops
 }
 
 // reopened opens one node. One that was blocked when it was cancelled is blocked

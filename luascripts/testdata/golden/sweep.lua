@@ -10,7 +10,8 @@
 --   score = of its item, to take that off when all is done, or ''; nops, then per operation nine arguments:
 --   letter, node, queue index, lane index (1-3), was, to, due ('' now, '+ms' from now, or ms), limit, note
 --     c cancel a live node as `to`      b cancel a blocked node as `to`
---     d blocked by `was` -> `to`        r release a node blocked by `was`, at due
+--     d blocked by `was` -> `to`; else nothing behind is done
+--                                       r release a node blocked by `was`, at due
 --     v revive a node that ended as `was`, blocked by `to` unless '', at due
 --     o reopen a node that ended as `was`, limit = absolute attempt limit (0: leave it), note = history line without time
 --     s state `was` -> `to`             x stop the run
@@ -503,6 +504,7 @@ for r = 1, nruns do
         outcome, going = conflict, false
       elseif not held_good then
         outcome = 'stale'
+        going = ARGV[base] ~= 'd' -- What comes behind may count on it.
       end
     end
   end
