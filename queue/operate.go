@@ -54,6 +54,10 @@ func idsOf(steps []*stored) []string {
 
 // cancel is the operation behind [Client.Cancel].
 func (c *Client) cancel(ctx context.Context, steps []*stored) ([]error, error) {
+	return tellingParents(c.cancelSteps)(ctx, steps)
+}
+
+func (c *Client) cancelSteps(ctx context.Context, steps []*stored) ([]error, error) {
 	p, queue := steps[0].part, steps[0].queue
 	k, q := p.keys, p.keys.queue(queue)
 	reply, err := p.operate(ctx, luascripts.Cancel, func(call *luascripts.Call) {
@@ -82,6 +86,10 @@ func (e *endedError) Is(t error) bool { return t == ErrFinished }
 
 // delete is the operation behind [Client.Delete].
 func (c *Client) delete(ctx context.Context, steps []*stored) ([]error, error) {
+	return tellingParents(c.deleteSteps)(ctx, steps)
+}
+
+func (c *Client) deleteSteps(ctx context.Context, steps []*stored) ([]error, error) {
 	p, queue := steps[0].part, steps[0].queue
 	k, q := p.keys, p.keys.queue(queue)
 	reply, err := p.operate(ctx, luascripts.Delete, func(call *luascripts.Call) {
