@@ -12,6 +12,7 @@ import (
 	"github.com/cyclone-queue/cyclone/internal/conformance/lab"
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/worker"
+	"github.com/cyclone-queue/cyclone/workflow"
 	"github.com/cyclone-queue/cyclone/workflow/step"
 )
 
@@ -118,4 +119,93 @@ func TestCompletionTransactionThatCannotBeAppliedFailsTheAttempt(t *testing.T) {
 			l.Error("a part of the transaction was applied")
 		}
 	})
+}
+
+// Children live on their parent's partition: those that a handler waits for, and those
+// that it only starts.
+func TestChildrenLiveOnTheirParentsPartition(t *testing.T) {
+	lab.Each(t, func(l *lab.Lab) {
+		where := make(chan cyclone.RunID, 100)
+		child := cyclone.NewStep("child", func(ctx cyclone.Context, n int) (int, error) { where <- ctx.RunID(); return n + 1, nil })
+		forget := cyclone.NewAction("forget", func(ctx cyclone.Context, _ string) error { where <- ctx.RunID(); return nil })
+		flow := func() *workflow.Builder {
+			b := workflow.New("inner")
+			workflow.Do(b, "forget", forget, workflow.Value(""))
+			return b
+		}
+		var client atomic.Pointer[queue.Client]
+		parent := cyclone.NewTask("parent", cyclone.HandlerFunc(func(ctx cyclone.Context, n int) (int, error) {
+			if _, err := step.Do(ctx, "start", func(ctx context.Context) (int64, error) {
+				run, err := cyclone.EnqueueAction(ctx, client.Load(), forget, "")
+				if err != nil {
+					return 0, err
+				}
+				inner, err := flow().Enqueue(ctx, client.Load())
+				if err != nil {
+					return 0, err
+				}
+				return int64(run.ID() + inner.ID()), nil
+			}); err != nil {
+				return 0, err
+			}
+			return step.Run(ctx, "child", child, n)
+		}))
+		w := l.Start(worker.Config{Concurrency: 1}, child, forget, parent)
+		client.Store(w.Client)
+		for range 8 {
+			b := workflow.New("outer")
+			outer := workflow.Run(b, "again", parent, workflow.Run(b, "parent", parent, workflow.Value(1)))
+			run, err := workflow.EnqueueFor(l.Context(), l.Client(), outer)
+			if err != nil {
+				l.Fatal(err)
+			}
+			ctx, cancel := patiently(l)
+			if got, err := run.Wait(ctx); err != nil || got != 3 {
+				l.Errorf("got %d, %v", got, err)
+			}
+			cancel()
+			for range 6 {
+				if id := <-where; (id^run.ID())&3 != 0 {
+					l.Errorf("child %v of run %v is on another partition", id, run.ID())
+				}
+			}
+		}
+	}, four)
+}
+
+// A parent that is cancelled stops waiting; a child that is cancelled is told to it.
+func TestCancelOfChildAndParent(t *testing.T) {
+	lab.Each(t, func(l *lab.Lab) {
+		ids := make(chan cyclone.RunID, 10)
+		child := cyclone.NewStep("child", func(ctx cyclone.Context, _ string) (string, error) {
+			ids <- ctx.RunID()
+			return "", untilEnd(ctx)
+		})
+		def := task(func(ctx cyclone.Context, _ string) (string, error) {
+			_, err := step.Run(ctx, "child", child, "")
+			var run *cyclone.RunError
+			if !errors.As(err, &run) || run.State != cyclone.RunCancelled {
+				return "", cyclone.Permanent(errors.Join(errors.New("it is not told"), err))
+			}
+			return "told", nil
+		})
+		l.Start(worker.Config{}, child, def)
+		first := lab.EnqueueTask(l, def, "")
+		mustCancel(l, <-ids)
+		mustReturn(l, first, "told")
+		third := lab.EnqueueTask(l, def, "")
+		deleted := <-ids
+		l.UntilState(third, cyclone.StepWaiting)
+		if err := l.Client().Delete(context.Background(), deleted); err != nil {
+			l.Fatal(err)
+		}
+		mustReturn(l, third, "told")
+		second := lab.EnqueueTask(l, def, "")
+		left := <-ids
+		l.UntilState(second, cyclone.StepWaiting)
+		mustCancel(l, second)
+		mustCancel(l, left)
+		l.UntilState(second, cyclone.StepCancelled)
+		l.UntilState(left, cyclone.StepCancelled)
+	}, four)
 }

@@ -61,3 +61,11 @@ func (h *Loss) loses(cmd redis.Cmder, err error) bool {
 	cmd.SetErr(errLost)
 	return true
 }
+
+// Scripts are those of which a lost reply is made good by sending the call again.
+func Scripts() []*luascripts.Script {
+	return []*luascripts.Script{
+		luascripts.Build, luascripts.Turn, luascripts.Advance, luascripts.Sweep, luascripts.Record, luascripts.Suspend, luascripts.Signal,
+		luascripts.Take, luascripts.Extend,
+	}
+}
