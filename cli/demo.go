@@ -31,8 +31,8 @@ func (p *program) demoCommand() *urfave.Command {
 		Usage: "watch real jobs fail, recover, wait and be repaired",
 		Description: "Runs a web shop's background work for a while: webhooks to a partner that is down for a bit, a rate-limited API, bad\n" +
 			"input, a mail server that says later, orders that wait for an approval, a worker process that is killed, and an\n" +
-			"operator who repairs. It needs nothing: Redis is embedded, and its data is gone at the end. With --redis, --cluster or --sentinel, or with --real for\n" +
-			"what the environment names, it uses a real server, under the prefix " + demoPrefix + " unless --prefix says otherwise.",
+			"operator who repairs. It needs nothing: Redis is embedded, and its data is gone at the end. With --redis, --cluster or\n" +
+			"--sentinel, or with --real for what the environment names, it uses a real server, under the prefix " + demoPrefix + " unless --prefix says otherwise.",
 		Flags: []urfave.Flag{
 			&urfave.DurationFlag{Name: "for", Value: 20 * time.Second, Usage: "how `LONG` it lasts, at least " + demo.MinLength.String()},
 			&urfave.BoolFlag{Name: "real", Usage: "use the server that the environment names (CYCLONE_REDIS and the like)", DisableDefaultText: true},

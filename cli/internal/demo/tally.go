@@ -13,6 +13,7 @@ type tally struct {
 	mu      sync.Mutex
 	start   time.Time
 	steps   map[stepKey]*step
+	names   map[cyclone.RunID]nodeName
 	kinds   map[string]*kindTally
 	workers map[string]*workerTally
 	starts  []time.Duration // enqueue → claim of steps that were ready at once
@@ -28,6 +29,12 @@ type tally struct {
 type stepKey struct {
 	run  cyclone.RunID
 	node string
+}
+
+// nodeName is the node of a run, the first of them when there are many.
+type nodeName struct {
+	node, kind string
+	many       bool
 }
 
 // step is one step that is not completed.
@@ -64,7 +71,7 @@ type workerTally struct {
 }
 
 func newTally(start time.Time) *tally {
-	t := &tally{start: start, steps: map[stepKey]*step{}, kinds: map[string]*kindTally{}, workers: map[string]*workerTally{}}
+	t := &tally{start: start, steps: map[stepKey]*step{}, names: map[cyclone.RunID]nodeName{}, kinds: map[string]*kindTally{}, workers: map[string]*workerTally{}}
 	for _, kind := range kinds {
 		t.kind(kind)
 	}
@@ -95,6 +102,9 @@ func (t *tally) add(e cyclone.StepEvent) (before step) {
 	defer t.mu.Unlock()
 	if e.Type == cyclone.EventFinished { // a run of many steps
 		t.runs++
+		return step{}
+	}
+	if !t.named(&e) {
 		return step{}
 	}
 	k, id := t.kind(e.Kind), stepKey{e.RunID, e.Node}
@@ -131,6 +141,26 @@ func (t *tally) add(e cyclone.StepEvent) (before step) {
 		s.retried = true
 	}
 	return before
+}
+
+// named fills in the node and the kind, which an event of a step that was gone when
+// it was looked at lacks. It returns false when the run has several nodes.
+func (t *tally) named(e *cyclone.StepEvent) bool {
+	known := t.names[e.RunID]
+	switch {
+	case e.Node != "":
+		if known.node != "" && known.node != e.Node {
+			known.many = true
+		} else {
+			known = nodeName{node: e.Node, kind: e.Kind, many: known.many}
+		}
+		t.names[e.RunID] = known
+	case known.many:
+		return false
+	case known.node != "":
+		e.Node, e.Kind = known.node, known.kind
+	}
+	return true
 }
 
 // move changes the step's state and who runs it.
