@@ -17,10 +17,19 @@ const StatsMinutes = 180
 var counted = []cyclone.EventType{
 	cyclone.EventEnqueued, cyclone.EventCompleted, cyclone.EventFailed, cyclone.EventSnoozed, cyclone.EventReleased,
 	cyclone.EventLost, cyclone.EventDiscarded, cyclone.EventCancelled, cyclone.EventRetried, cyclone.EventDeleted,
+	cyclone.EventSuspended, countUnblocked, countSignalled,
 }
 
+// What is counted beside transitions that are events.
+const (
+	countUnblocked cyclone.EventType = "unblocked"
+	countSignalled cyclone.EventType = "signalled"
+)
+
 // Stats counts transitions: all since the deployment began, and minute by minute.
-// A step that is discarded counts as discarded and not as failed.
+// A step that is discarded counts as discarded and not as failed. A run of many steps
+// counts as enqueued once; its nodes count as "unblocked" when they may start. Signals
+// that were accepted count as "signalled".
 type Stats struct {
 	Totals map[cyclone.EventType]int64
 	// Minutes are the latest ones, oldest first; the last one is not over yet.
