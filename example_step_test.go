@@ -87,7 +87,8 @@ func Example_recordedSteps() {
 	}
 	policy := cyclone.Retry(cyclone.RetryPolicy{MaxAttempts: 3, Delays: []time.Duration{time.Millisecond}})
 	task := cyclone.NewTask("create-account", cyclone.HandlerFunc(o.createAccount), policy)
-	patient := cyclone.NewTask("welcome-again", cyclone.HandlerFunc(o.patient), policy)
+	later := recordedOnboarding{emails: &outage{left: 4}}
+	patient := cyclone.NewTask("welcome-again", cyclone.HandlerFunc(later.patient), policy)
 	w.Register(task, patient)
 	running, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
@@ -99,6 +100,13 @@ func Example_recordedSteps() {
 	}
 	out, err := run.Wait(ctx)
 	fmt.Println(out.MessageID, err)
+
+	again, err := cyclone.EnqueueTask(ctx, client, patient, account{ID: "8", Email: "bob@example.com"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	out, err = again.Wait(ctx)
+	fmt.Println(out.MessageID, err)
 	cancel()
 	<-done
 	// Output:
@@ -107,4 +115,10 @@ func Example_recordedSteps() {
 	// sending to ada@example.com
 	// sending to ada@example.com
 	// welcome-7 <nil>
+	// sending to bob@example.com
+	// sending to bob@example.com
+	// sending to bob@example.com
+	// sending to bob@example.com
+	// sending to bob@example.com
+	// welcome-8 <nil>
 }
