@@ -192,7 +192,7 @@ func TestDrainAWideRun(t *testing.T) {
 				part := cyclone.NewStep("part", func(_ cyclone.Context, i int) (int, error) { ran++; return i, nil })
 				b := workflow.New("wide")
 				first := workflow.Run(b, "first", part, workflow.Value(1))
-				parts := make([]workflow.Ref[int], 450)
+				parts := make([]workflow.Ref[int], 120)
 				for i := range parts {
 					parts[i] = workflow.Run(b, "part-"+cyclone.RunID(i).String(), part, first)
 				}
