@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/faultproxy"
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/workflow"
 )
@@ -22,6 +26,8 @@ const (
 	backlog = 1500
 	// sweepBound is how long a sweep that died with its worker may be put off.
 	sweepBound = 31 * time.Second
+	// thorough is the number of runs from which on a campaign waits for that.
+	thorough = 2000
 )
 
 // campaign is an experiment with a number of runs of many steps.
@@ -35,6 +41,7 @@ type campaign struct {
 	servers int // times that the server was killed
 	frozen  int
 	flushes int
+	hits    int // calls whose messages were lost
 	looks   journalLooks
 }
 
@@ -63,6 +70,9 @@ func runCampaign(t *testing.T, x experiment, runs int, seed uint64, faults ...vo
 	c.lab.Until("most runs have ended", func() bool { left, err := c.unfinished(); return err == nil && left < backlog/20 })
 	cancel()
 	bad.Wait()
+	if c.runs < thorough {
+		c.age("sweep")
+	}
 	c.drain(time.Now())
 	for _, p := range c.all() {
 		if !p.killed {
@@ -156,6 +166,23 @@ func (c *campaign) signal(ctx context.Context, id cyclone.RunID) {
 	}
 }
 
+// age makes the time of every member of an index lie in the past.
+func (c *campaign) age(name string) {
+	c.Helper()
+	ctx, key := context.Background(), c.server.Prefix+":{0}:"+name
+	members, err := c.lab.Redis.ZRange(ctx, key, 0, -1).Result()
+	if err != nil {
+		c.Fatal(err)
+	}
+	for some := range slices.Chunk(members, 1000) {
+		aged := make([]redis.Z, len(some))
+		for i, m := range some {
+			aged[i] = redis.Z{Score: 1, Member: m}
+		}
+		c.lab.Redis.ZAddXX(ctx, key, aged...)
+	}
+}
+
 // beat calls f every d until ctx is done.
 func beat(ctx context.Context, d time.Duration, f func()) {
 	for {
@@ -184,23 +211,10 @@ func killWorkers(ctx context.Context, c *campaign) {
 // freezeWorkers freezes a worker process until its leases have ended, now and then.
 func freezeWorkers(ctx context.Context, c *campaign) {
 	beat(ctx, time.Second, func() {
-		zombie := c.hire()
+		zombie := c.start() // which nobody kills
 		select {
 		case <-time.After(300 * time.Millisecond): // it gets something to do
 		case <-ctx.Done():
-		}
-		c.mu.Lock()
-		mine := false
-		for i := range c.children {
-			if c.children[i] == zombie {
-				mine = true
-				c.children = append(c.children[:i], c.children[i+1:]...)
-				break
-			}
-		}
-		c.mu.Unlock()
-		if !mine {
-			return // killed
 		}
 		zombie.freeze()
 		select {
@@ -211,8 +225,8 @@ func freezeWorkers(ctx context.Context, c *campaign) {
 		c.frozen++
 		zombie.stop()
 		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.gone = append(c.gone, zombie)
-		c.mu.Unlock()
 	})
 }
 
@@ -228,7 +242,7 @@ func flushScripts(ctx context.Context, c *campaign) {
 // killServer kills the server and starts it again with what is in its file.
 func killServer(ctx context.Context, c *campaign) {
 	canary := c.startCanary()
-	beat(ctx, 1500*time.Millisecond, func() {
+	beat(ctx, time.Second, func() {
 		c.server.Kill()
 		c.servers++
 		c.server.Restart()
@@ -237,6 +251,19 @@ func killServer(ctx context.Context, c *campaign) {
 	if lost := canary.lost.Load(); lost > 0 {
 		c.Logf("Redis lost %d acknowledged increments of its own", lost)
 		c.lossy = true
+	}
+}
+
+// loseMessages cuts connections before and behind what they carry, one call in twenty.
+func loseMessages(ctx context.Context, c *campaign) {
+	var rules []*faultproxy.Active
+	for i, f := range []faultproxy.Fault{faultproxy.DropReply(), faultproxy.DropRequest(), faultproxy.CutReply(3)} {
+		rules = append(rules, c.proxy.Add(faultproxy.Rule{Times: faultproxy.Always, Chance: 0.05, Seed: uint64(i), Fault: f}))
+	}
+	<-ctx.Done()
+	for _, r := range rules {
+		r.Remove()
+		c.hits += r.Hits()
 	}
 }
 

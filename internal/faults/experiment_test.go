@@ -140,14 +140,20 @@ func (x experiment) build(t *testing.T, seed uint64) *plant {
 // hire starts one more worker process.
 func (p *plant) hire() *process {
 	p.Helper()
-	c := spawn(p.T, childConfig{
-		Addr: p.addr, Prefix: p.server.Prefix, Lease: p.lease, Heartbeat: p.lease / 5, Grace: time.Second,
-		Concurrency: 10, ReadTimeout: p.readTimeout,
-	}, p.ledger)
+	c := p.start()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.children = append(p.children, c)
 	return c
+}
+
+// start starts a worker process that is none of those to pick from.
+func (p *plant) start() *process {
+	p.Helper()
+	return spawn(p.T, childConfig{
+		Addr: p.addr, Prefix: p.server.Prefix, Lease: p.lease, Heartbeat: p.lease / 5, Grace: time.Second,
+		Concurrency: 10, ReadTimeout: p.readTimeout,
+	}, p.ledger)
 }
 
 // pick returns any worker process that lives.

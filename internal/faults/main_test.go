@@ -7,6 +7,11 @@
 // everything drains within a bound; an audit of all keys; and enough operations
 // were acknowledged that it means something. One seed each is run by default;
 // -seeds asks for more, -seed for a certain one.
+//
+// Campaigns are experiments with a number of runs of many steps, which -runs sets: no
+// run is stuck, no step completes twice, what a task has recorded is a contiguous
+// prefix of its steps whenever a worker dies and is never run again, and nothing is
+// left of the runs when their time has passed.
 package faults_test
 
 import (

@@ -33,3 +33,20 @@ func TestKilledRedisOfRuns(t *testing.T) {
 		}
 	})
 }
+
+// Replies and requests are lost while workers drive runs of many steps: nothing runs
+// twice.
+func TestLostMessagesOfRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
+	eachSeed(t, func(t *testing.T, seed uint64) {
+		c := runCampaign(t, experiment{proxied: true, lease: patient}, *voyages/2, seed, loseMessages)
+		if c.hits < 20 || c.unsure > 0 || c.total("lost") > 0 {
+			t.Errorf("%d calls were cut, want enough; %d enqueues are unsure and %d leases were lost, want none", c.hits, c.unsure, c.total("lost"))
+		}
+		if ran, recorded := c.ledger.count("ran", false), c.ledger.count("have", false); ran != recorded {
+			t.Errorf("%d recorded steps ran and %d were recorded", ran, recorded)
+		}
+	})
+}

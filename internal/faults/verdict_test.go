@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/queue"
 )
@@ -35,9 +33,9 @@ func (c *campaign) judge() {
 		refused += p.said("settlement refused")
 	}
 	c.Logf("%d runs with %d steps in %v: %d executions, %d leases lost, %d results refused; %d recorded steps, %d of them replayed, %d journals looked at, %d with a part; "+
-		"%d workers killed, %d frozen, %d times all scripts flushed, %d times the server killed",
+		"%d workers killed, %d frozen, %d times all scripts flushed, %d times the server killed, %d calls cut",
 		len(c.voyages), c.total("completed"), took.Round(time.Millisecond), c.ledger.executions(), c.total("lost"), refused, c.ledger.count("have", false),
-		c.ledger.count("have", true), c.looks.all, c.looks.partial, c.kills, c.frozen, c.flushes, c.servers)
+		c.ledger.count("have", true), c.looks.all, c.looks.partial, c.kills, c.frozen, c.flushes, c.servers, c.hits)
 	c.judgeRetention()
 }
 
@@ -204,20 +202,10 @@ func checkExecution(lines, known []entry) error {
 // a worker that died in a sweep. Then nothing must be left.
 func (c *campaign) judgeRetention() {
 	c.Helper()
-	ctx, base := context.Background(), c.server.Prefix+":{0}:"
+	ctx := context.Background()
 	c.lab.Redis.Del(ctx, effectsOf(c.server.Prefix), "canary")
-	for _, key := range []string{base + "runs", base + "completed:default", base + "uniqx", base + "sweep"} {
-		members, err := c.lab.Redis.ZRange(ctx, key, 0, -1).Result()
-		if err != nil {
-			c.Fatal(err)
-		}
-		for some := range slices.Chunk(members, 1000) {
-			aged := make([]redis.Z, len(some))
-			for i, m := range some {
-				aged[i] = redis.Z{Score: 1, Member: m}
-			}
-			c.lab.Redis.ZAddXX(ctx, key, aged...)
-		}
+	for _, name := range []string{"runs", "completed:default", "uniqx", "sweep"} {
+		c.age(name)
 	}
 	keeper := queue.NewStore(c.client, "wkeeper")
 	for more := true; more; {
