@@ -61,7 +61,7 @@ var layers = []layer{
 	{path: "internal/faultproxy"},
 	{
 		path:    "internal/conformance",
-		own:     []string{root, "queue", "worker", "luascripts", "internal/embedded", "internal/testserver"},
+		own:     []string{root, "queue", "worker", "luascripts", "workflow", "internal/dag", "internal/embedded", "internal/testserver"},
 		modules: []string{goRedis, cmp},
 	},
 	{path: "internal/faults"},   // only tests

@@ -85,10 +85,20 @@ func BubbleAlone(t *testing.T, f func(l *Lab), opts ...Option) {
 		t.Cleanup(e.Close)
 		// A pool of go-redis that could not dial notices only after a second that it is closed.
 		t.Cleanup(func() { time.Sleep(2 * time.Second) })
-		l := &Lab{TB: t, Server: testserver.Miniredis, Virtual: true, Prefix: "cyclone", Embedded: e, options: e.Options}
+		l := &Lab{TB: t, Server: testserver.Miniredis, Virtual: true, Prefix: "cyclone", Embedded: e, options: roomy(e)}
 		l.init(opts)
 		f(l)
 	})
+}
+
+// roomy returns options of a pool in which nobody waits for a connection: go-redis
+// shares the timers of those who wait between bubbles, which ends the process.
+func roomy(e *embedded.Server) func() *redis.Options {
+	return func() *redis.Options {
+		o := e.Options()
+		o.PoolSize = 2000
+		return o
+	}
 }
 
 // New returns a lab on the given server.
