@@ -124,7 +124,7 @@ func (t *treeWriter) trouble(nodes []int, below string, children bool) {
 // details says what there is to say of a single step.
 func (t *treeWriter) details(i, parent int) string {
 	parts := []string{t.about(i)}
-	if parent >= 0 {
+	if parent >= 0 && t.v.run.Steps[i].State != cyclone.StepBlocked { // that one says what it still waits for
 		var also []int
 		under := t.v.graph.Vertices[parent].Nodes
 		for _, d := range t.v.deps(i) {
