@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"strings"
@@ -24,15 +25,15 @@ cyclone retry 12345 send_email
 cyclone retry 12345 --all
 `
 
-// shell runs a command line as a terminal would.
+// shell runs a command line as a terminal would, and tells how it ended.
 func shell(ctx context.Context, redis, line string) {
-	fmt.Println("$", line)
-	cli.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: os.Stdout, Err: os.Stdout, LookupEnv: func(name string) (string, bool) {
+	code := cli.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: os.Stderr, LookupEnv: func(name string) (string, bool) {
 		if name != "CYCLONE_REDIS" {
 			return "", false
 		}
 		return redis, true
 	}}, strings.Fields(line)[1:]...)
+	fmt.Println("$", line, "ended with", code)
 }
 
 // The command line has the operator's methods too.
@@ -93,13 +94,11 @@ func Example_retryFromAShell() {
 	// send_email failed after 5 attempts: smtp: connection refused
 	// send_copy failed after 5 attempts: smtp: connection refused
 	// <nil>
-	// $ cyclone retry 12345 send_email
-	// retried send_email of run 12345
+	// $ cyclone retry 12345 send_email ended with 0
 	// <nil>
 	// send_copy failed after 5 attempts: smtp: connection refused
 	// <nil>
-	// $ cyclone retry 12345 --all
-	// retried all discarded steps of run 12345
+	// $ cyclone retry 12345 --all ended with 0
 	// <nil>
 	// <nil>
 }
