@@ -66,3 +66,6 @@ func paid(event paidEvent) error {
 	err := client.Signal(ctx, runID, "paid", event, queue.SignalKey(event.ID))
 	return err
 }
+
+// The functions are here to be compiled.
+var _ = []any{chargeOrUndo, decline, coolOff, invoice, travel, confirm, paid}
