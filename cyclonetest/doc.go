@@ -19,8 +19,15 @@
 // millisecond: a step that is tried again after an hour costs the test nothing,
 // and time.Since tells that an hour has passed. Make the client inside the bubble.
 //
-// Outside a bubble nothing waits either, but no time passes: [Drain] runs a step
-// that waits for its time right away.
+// Outside a bubble nothing waits either: [Drain] sets the clock of the test's server
+// forward to when the next step is due. Results whose retention ends meanwhile are
+// gone then, as they would be.
+//
+// # Runs of many steps
+//
+// Workflows and tasks are drained like everything else, until only a signal can bring
+// them on; [CallTask] calls a task with its recorded steps in memory, and [Completion]
+// shows what a handler has added to its completion transaction.
 //
 // # What it is not
 //

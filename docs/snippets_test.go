@@ -367,6 +367,6 @@ func encrypt() (queue.Codec, error) {
 
 // The functions are here to be compiled.
 var _ = []any{
-	connect, enqueue, work, task, enqueueWithOptions, enqueueMany, enqueueOnce, unique, configure, timed, track, ready, wait,
+	connect, enqueue, work, task, enqueueWithOptions, enqueueMany, enqueueOnce, unique, migrate, configure, timed, track, ready, wait,
 	count, subscribe, listDiscarded, reopen, reopenMatching, connectBySentinel, encrypt,
 }
