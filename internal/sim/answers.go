@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -166,9 +167,32 @@ func (a *auditor) finish() {
 			a.fail("step %s is gone without a reason (%v)", id, r.job)
 		}
 	}
+	for id, r := range a.ledger.runs {
+		if r.job.Plan == "tx" && a.effects != nil {
+			a.tookEffect(id, r)
+		}
+	}
+	for _, id := range a.ledger.ackedRuns {
+		if a.ledger.runs[id] == nil {
+			a.fail("run %s was acknowledged, and never was", id)
+		}
+	}
 	for key, id := range a.ledger.acked {
 		if a.ledger.runs[id] == nil {
 			a.fail("job %s was acknowledged as run %s, which never was", key, id)
 		}
+	}
+}
+
+// tookEffect checks that a completion transaction was applied with the completion, or
+// not at all.
+func (a *auditor) tookEffect(id string, r *record) {
+	_, followed := a.ledger.jobs["after-"+id]
+	count := a.effects(id)
+	if want := strconv.Itoa(r.completed); (count != want || !followed) && (r.completed > 0 || count != "" || followed) {
+		a.fail("step %s completed %d times; its effect was counted %q times, and the step after it enqueued: %t", id, r.completed, count, followed)
+	}
+	if r.completed > 0 {
+		a.cover.Effects++
 	}
 }

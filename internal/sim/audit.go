@@ -19,10 +19,12 @@ type auditor struct {
 	fail   func(format string, args ...any)
 	note   func(string)
 
-	full   func() bool                       // the server is at its maxmemory
-	calm   bool                              // no message takes long
-	tease  func(id string, in time.Duration) // has a signal sent then
-	meddle func(ids []string)                // has steps cancelled of whose claims the worker will hear later
+	full  func() bool                       // the server is at its maxmemory
+	calm  bool                              // no message takes long
+	tease func(id string, in time.Duration) // has a signal sent then
+	// effects reads what the transaction of a step has counted; nil where there are none.
+	effects func(id string) string
+	meddle  func(ids []string) // has steps cancelled of whose claims the worker will hear later
 
 	tokens map[string]string // which call has used it
 	calls  map[string]bool   // applied, by lane and number
@@ -175,6 +177,8 @@ func (a *auditor) remember(c *change) {
 		r = &record{}
 		a.ledger.runs[c.id] = r
 		a.born(c, r)
+	} else if c.script == "enqueue" && c.after.env.Kind != "" {
+		r.job = jobOf(c.id, &c.after.env) // replaced
 	}
 	was := c.before.State
 	r.state = c.after.State

@@ -10,7 +10,7 @@ import (
 
 // plans are what jobs may have their handlers do. N is how often.
 var plans = []string{
-	"ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "fail", "fail", "fail", "after", "fatal", "snooze", "snooze", "panic",
+	"ok", "ok", "ok", "ok", "ok", "ok", "tx", "tx", "fail", "fail", "fail", "after", "fatal", "snooze", "snooze", "panic",
 	"slow", "slow", "deaf", "poison", "timeout",
 }
 
@@ -139,7 +139,18 @@ func (w *world) handle(h *workerHost, ctx cyclone.Context, in string) error {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}
+	if j.Plan == "tx" {
+		return w.effects(ctx)
+	}
 	return nil
+}
+
+// effects puts writes into the completion transaction: an effect is counted, and
+// another step enqueued.
+func (w *world) effects(ctx cyclone.Context) error {
+	tx, id := ctx.CompletionTx(), stepOf(ctx)
+	after := job{Key: "after-" + id, Plan: "ok", Work: time.Millisecond, Delay: -1}
+	return errors.Join(tx.IncrBy(tx.Key(id), 1), tx.Enqueue(w.kinds.action.With(after.String())))
 }
 
 // work takes the job's time. A deaf one does not look at its context.

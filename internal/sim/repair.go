@@ -30,18 +30,19 @@ func (m *mender) act(rng *rand.Rand) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	switch dice := rng.IntN(20); {
-	case dice < 8:
+	case dice < 5:
 		m.signalSome(ctx, rng)
-	case dice < 11:
+	case dice < 9:
 		m.onNode(rng, Going, func(id cyclone.RunID, node string) error { return m.client.CancelNode(ctx, id, node) })
 	case dice < 15:
 		m.onNode(rng, Discarded, func(id cyclone.RunID, node string) error { return m.client.Retry(ctx, id, node) })
-	case dice < 17:
+	case dice < 16:
 		m.onRun(rng, Discarded, func(id cyclone.RunID) error { return m.client.RetryAll(ctx, id) })
-	case dice < 18:
+	case dice < 17:
 		m.onRun(rng, Going, func(id cyclone.RunID) error { return m.client.Cancel(ctx, id) })
 	case dice < 19:
-		m.onRun(rng, Going, func(id cyclone.RunID) error { return m.client.Delete(ctx, id) })
+		state := []State{Going, Completed, Discarded, Cancelled}[rng.IntN(4)]
+		m.onRun(rng, state, func(id cyclone.RunID) error { return m.client.Delete(ctx, id) })
 	default:
 		states := []cyclone.StepState{cyclone.StepReady, cyclone.StepRunning, cyclone.StepRetrying, cyclone.StepWaiting}
 		_, err := m.client.DeleteMatching(ctx, queue.Filter{Kind: "step", State: states[rng.IntN(len(states))], Queue: someQueue(rng)}, nil)
@@ -124,10 +125,12 @@ func (w *world) teases() {
 // tease plans a signal for the time when the wait of a step ends, give or take.
 func (w *world) tease(id string, in time.Duration) {
 	key := hashOf(w.cfg.Seed, []byte("tease"), []byte(id))
-	if w.cfg.Driver != EngineDriver || key%2 == 0 || in > time.Minute {
+	if w.cfg.Driver != EngineDriver || key%4 == 0 || in > time.Minute {
 		return
 	}
-	in += time.Duration(key%40)*time.Millisecond - 10*time.Millisecond
+	if in += time.Duration(key%80)*time.Millisecond - 30*time.Millisecond; key%8 < 4 {
+		in += time.Duration(key>>8%500) * time.Millisecond // it may take a while until somebody looks
+	}
 	w.kernel.in(max(in, time.Nanosecond), key, func() {
 		if !w.running.Load() {
 			return

@@ -204,7 +204,7 @@ func (w *world) inspect() {
 }
 
 // lasting are the keys that a deployment without steps may have.
-var lasting = []string{"ids", "sess", "sessx", "stats", "workers", "queues", "subs", "uniqx"}
+var lasting = []string{"ids", "sess", "sessx", "stats", "workers", "queues", "subs", "uniqx", "tx"}
 
 // leftovers checks that nothing is left of steps.
 func (w *world) leftovers() {

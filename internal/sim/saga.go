@@ -10,7 +10,7 @@ import (
 )
 
 // sagas are what tasks with recorded steps may do between these. N is how many.
-var sagas = []string{"plain", "plain", "tries", "crash", "sleep", "wait", "wait", "wait", "child", "parallel", "fatal"}
+var sagas = []string{"plain", "plain", "tries", "crash", "sleep", "wait", "wait", "wait", "wait", "wait", "child", "parallel", "fatal"}
 
 // signalName is what sagas wait for.
 const signalName = "go"
@@ -94,7 +94,7 @@ func (s *telling) between(ctx context.Context, i int) error {
 	case s.job.Plan == "sleep":
 		return steps.Sleep(ctx, "nap", time.Duration(i+1)*400*time.Millisecond)
 	case s.job.Plan == "wait" && i == 0:
-		got, err := steps.WaitSignal[string](ctx, signalName, time.Duration(s.job.Work/(100*time.Millisecond)-1)*time.Second)
+		got, err := steps.WaitSignal[string](ctx, signalName, 4*(s.job.Work-100*time.Millisecond))
 		if err == nil {
 			s.w.audit.saw(s.id, signalName, got)
 		}

@@ -14,6 +14,8 @@ import (
 	"go.uber.org/goleak"
 )
 
+func init() { flag.IntVar(&logged, "log", logged, "how many of the latest changes a failure shows") }
+
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)  // scripts make much garbage, and little of it lives
 	redis.SetLogger(quiet{}) // dead hosts are on purpose

@@ -58,7 +58,7 @@ func (v *weaver) job(rng *rand.Rand, plans []string) job {
 func someQueue(rng *rand.Rand) string { return queueNames[rng.IntN(len(queueNames))] }
 
 // nodePlans are what nodes may have their handlers do.
-var nodePlans = []string{"ok", "ok", "ok", "ok", "ok", "ok", "ok", "fail", "fatal", "snooze", "poison", "slow"}
+var nodePlans = []string{"ok", "ok", "ok", "ok", "ok", "ok", "tx", "fail", "fatal", "snooze", "poison", "slow"}
 
 // build makes up a run: nodes n0, n1 and so on, each after some of those before it.
 func (v *weaver) build(rng *rand.Rand) *workflow.Builder {
@@ -70,12 +70,12 @@ func (v *weaver) build(rng *rand.Rand) *workflow.Builder {
 		options = append(options, cyclone.WithUnique(cyclone.Unique{Key: "run" + strconv.Itoa(rng.IntN(2)), OnConflict: cyclone.Conflict(rng.IntN(2))}))
 	}
 	f := &flow{v: v, rng: rng, b: workflow.New("flow", options...)}
-	switch rng.IntN(4) {
+	switch rng.IntN(6) {
 	case 0:
 		f.chain(2 + rng.IntN(3))
-	case 1:
+	case 1, 2:
 		f.diamond(2 + rng.IntN(4))
-	case 2:
+	case 3, 4:
 		f.approval()
 	default:
 		f.random(2 + rng.IntN(6))
@@ -132,18 +132,31 @@ func (f *flow) chain(n int) {
 	}
 }
 
-// diamond is a node, several that take equally long, and one that takes all of their
-// outputs.
+// sidePlans are those of nodes that are to end together.
+var sidePlans = []string{"ok", "ok", "ok", "ok", "ok", "tx", "fatal"}
+
+// diamond is a node, several that take about equally long, and one that takes all of
+// their outputs.
 func (f *flow) diamond(wide int) {
 	k := f.v.w.kinds
 	f.ref(workflow.Run(f.b, f.name(), k.step, workflow.Value(f.v.job(f.rng, nodePlans).String())))
 	top := f.nodes[0]
 	work := f.v.job(f.rng, nodePlans).Work
 	policy := workflow.OnDepFailure(workflow.DepPolicy(f.rng.IntN(3)))
+	fatal := f.rng.IntN(3) == 0 // one of them fails the run while the others complete
+	if fatal {
+		policy = workflow.OnDepFailure(workflow.FailRun)
+	}
 	var sides []workflow.Ref[string]
-	for range wide {
-		j := f.v.job(f.rng, nodePlans)
-		j.Work = work
+	for i := range wide {
+		j := f.v.job(f.rng, sidePlans)
+		j.Work = work + time.Duration(f.rng.IntN(5))*time.Millisecond
+		if fatal {
+			j.Plan = "deaf" // completes although it was cancelled
+		}
+		if fatal && i == 0 {
+			j.Plan, j.Work = "fatal", work
+		}
 		r := workflow.Run(f.b, f.name(), k.step, workflow.Value(j.String()), workflow.After(top), policy)
 		f.ref(r)
 		sides = append(sides, r)
@@ -162,7 +175,7 @@ func (f *flow) approval() {
 
 // waitFor is a timeout, 0 for none.
 func waitFor(rng *rand.Rand) time.Duration {
-	return max(time.Duration(rng.IntN(5)-1)*time.Second, 0)
+	return time.Duration(rng.IntN(5)) * 300 * time.Millisecond
 }
 
 // random is any graph.

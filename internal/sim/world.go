@@ -54,8 +54,8 @@ type world struct {
 	names     int
 }
 
-// logged is how many of the latest changes a report shows.
-const logged = 60
+// logged is how many of the latest changes a report shows at the least.
+var logged = 60
 
 func newWorld(t testing.TB, cfg Config) *world {
 	server, err := embedded.InProcess()
@@ -75,6 +75,13 @@ func newWorld(t testing.TB, cfg Config) *world {
 		full: w.net.refuse.isFull, calm: cfg.Faults.Freeze == 0 && cfg.Faults.Slow == 0, tokens: map[string]string{}, calls: map[string]bool{},
 	}
 	w.net.judge, w.audit.meddle, w.audit.tease = w.audit.judge, w.meddle, w.tease
+	if cfg.Driver == EngineDriver {
+		w.audit.effects = func(id string) string {
+			run, _, _ := strings.Cut(id, ".")
+			count, _ := server.Miniredis().Get(fmt.Sprintf("%s:{%d}:tx:%s", queue.DefaultPrefix, int(runID(run))&(cfg.Partitions-1), id))
+			return count
+		}
+	}
 	server.Miniredis().Server().SetPreHook(w.net.refuse.hook)
 	w.net.fillUp = w.fillUp
 	w.kinds = w.newKinds()
