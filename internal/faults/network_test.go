@@ -70,14 +70,16 @@ func TestSlowNetwork(t *testing.T) {
 // Redis answers with the errors of a failover.
 func TestFailoverErrors(t *testing.T) {
 	eachSeed(t, func(t *testing.T, seed uint64) {
-		p := network(seed, 0.05,
+		x := network(seed, 0.05,
 			faultproxy.ErrorReply("LOADING Redis is loading the dataset in memory"),
 			faultproxy.ErrorReply("READONLY You can't write against a read only replica."),
 			faultproxy.ErrorReply("ERR READONLY You can't write against a read only replica"),
 			faultproxy.ErrorReply("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."),
 			faultproxy.ErrorReply("CLUSTERDOWN The cluster is down"),
 			faultproxy.ErrorReply("TRYAGAIN Multiple keys request during rehashing of slot"),
-		).run(t, seed)
+		)
+		x.lease = patient
+		p := x.run(t, seed)
 		if p.unsure+p.refused+p.total("lost")+p.again() != 0 {
 			t.Errorf("%d unsure, %d refused, %d lost, %d executed in vain: want none", p.unsure, p.refused, p.total("lost"), p.again())
 		}

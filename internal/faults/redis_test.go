@@ -105,7 +105,7 @@ func TestFrozenRedis(t *testing.T) {
 // F-30: all scripts are forgotten again and again; nobody notices.
 func TestFlushedScripts(t *testing.T) {
 	eachSeed(t, func(t *testing.T, seed uint64) {
-		p := experiment{acknowledged: 300, lasts: 3 * time.Second, faults: func(ctx context.Context, p *plant) {
+		p := experiment{acknowledged: 300, lasts: 3 * time.Second, lease: patient, faults: func(ctx context.Context, p *plant) {
 			p.every(ctx, 20*time.Millisecond, func() { p.lab.Redis.ScriptFlush(context.Background()) })
 		}}.run(t, seed)
 		if p.unsure+p.refused+p.total("lost")+p.again() != 0 {
@@ -117,7 +117,7 @@ func TestFlushedScripts(t *testing.T) {
 // F-27: every connection is cut again and again.
 func TestCutConnections(t *testing.T) {
 	eachSeed(t, func(t *testing.T, seed uint64) {
-		p := experiment{acknowledged: 200, faults: func(ctx context.Context, p *plant) {
+		p := experiment{acknowledged: 200, lease: patient, faults: func(ctx context.Context, p *plant) {
 			p.every(ctx, 200*time.Millisecond, func() {
 				for _, kind := range []string{"normal", "pubsub"} {
 					p.lab.Redis.ClientKillByFilter(context.Background(), "TYPE", kind)
