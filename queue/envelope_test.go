@@ -109,9 +109,7 @@ func anyPart(t *rapid.T) *Part {
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "refs") {
 		ref := wire.InputRef{Node: node.Draw(t, "ref")}
-		for _, name := range rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "path") {
-			ref.Path = append(ref.Path, name)
-		}
+		ref.Path = append(ref.Path, rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "path")...)
 		p.Refs = append(p.Refs, ref)
 	}
 	return p

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +62,11 @@ func TestNothingIsWrittenForABadRun(t *testing.T) {
 		var faults *wire.RunFaults
 		if !errors.As(err, &faults) || len(faults.Faults) != 2 {
 			l.Errorf("refused with %v", err)
+		}
+		spec = graphSpec("a")
+		spec.Options.Set |= wire.FieldUnique
+		if _, err := l.client.EnqueueRun(l.ctx, spec); err == nil || !strings.Contains(err.Error(), "unique") {
+			l.Errorf("a unique run without a key: %v", err)
 		}
 		l.wantFixedKeysOnly()
 	})

@@ -102,6 +102,9 @@ func (c *Client) checkRun(spec *wire.RunSpec) error {
 	if o.Set.Has(wire.FieldUnique) && o.Unique.Conflict == wire.ConflictReplace {
 		return errors.New("unique: Replace is for runs of a single step")
 	}
+	if o.Set.Has(wire.FieldUnique) && o.Unique.Key == "" {
+		return errors.New("unique: a run of many steps has no input that could stand for the key: give one")
+	}
 	return c.checkTogether(o)
 }
 
@@ -111,11 +114,7 @@ func (it *runItem) identify(spec *wire.RunSpec) {
 	switch {
 	case o.Set.Has(wire.FieldUnique):
 		it.key, it.conflict, it.scopeMS = o.Unique.Key, o.Unique.Conflict, o.Unique.Scope.Milliseconds()
-		var inputs []byte
-		for i := range it.nodes {
-			inputs = append(append(inputs, it.nodes[i].name...), 0)
-		}
-		it.digest = digestOf("w", "", spec.Name, it.key, inputs)
+		it.digest = digestOf("w", "", spec.Name, it.key, nil)
 	case o.Set.Has(wire.FieldRequestKey):
 		it.key, it.scopeMS = o.RequestKey, requestKeyLife.Milliseconds()
 		it.digest = digestOf("wr", "", spec.Name, it.key, nil)
