@@ -39,7 +39,7 @@ type campaign struct {
 	began   time.Time
 	kills   int
 	servers int // times that the server was killed
-	frozen  int
+	zombies map[int]bool // process ids of those that were frozen, guarded by plant.mu
 	flushes int
 	hits    int // calls whose messages were lost
 	looks   journalLooks
@@ -52,7 +52,7 @@ type voyageFault func(ctx context.Context, c *campaign)
 func runCampaign(t *testing.T, x experiment, runs int, seed uint64, faults ...voyageFault) *campaign {
 	t.Helper()
 	x.drainWithin = sweepBound + 30*time.Second
-	c := &campaign{plant: x.build(t, seed), runs: runs, voyages: make(map[cyclone.RunID]*voyage), began: time.Now()}
+	c := &campaign{plant: x.build(t, seed), runs: runs, voyages: make(map[cyclone.RunID]*voyage), zombies: make(map[int]bool), began: time.Now()}
 	for range c.workers {
 		c.hire()
 	}
@@ -222,10 +222,10 @@ func freezeWorkers(ctx context.Context, c *campaign) {
 		case <-ctx.Done():
 		}
 		zombie.thaw()
-		c.frozen++
 		zombie.stop()
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		c.zombies[zombie.cmd.Process.Pid] = true
 		c.gone = append(c.gone, zombie)
 	})
 }

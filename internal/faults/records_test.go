@@ -9,7 +9,7 @@ import (
 // The check of what tasks record finds what it is there for.
 func TestCheckRecords(t *testing.T) {
 	t.Parallel()
-	// Each word is an execution and an event: "1s" begins, "1r2" runs step 2, "1h2" has
+	// Each word is an execution, which is a zombie's if it is 9, and an event: "1s" begins, "1r2" runs step 2, "1h2" has
 	// its result, "1p2" has replayed it, "1e" ends.
 	const whole = "1s 1r1 1h1 1r2 1h2 1r3 1h3 1r4 1h4 1r5 1h5 1e"
 	for name, tt := range map[string]struct{ words, want string }{
@@ -18,6 +18,8 @@ func TestCheckRecords(t *testing.T) {
 		"killed after a write": {"1s 1r1 2s 2p1 2r2 2h2 2r3 2h3 2r4 2h4 2r5 2h5 2e", ""},
 		"zombie runs a step":   {"1s 1r1 1h1 2s 2p1 2r2 2h2 1r2 2r3 2h3 2r4 2h4 2r5 2h5 2e", ""},
 		"run again":            {"1s 1r1 1h1 2s 2r1 2h1 2r2 2h2 2r3 2h3 2r4 2h4 2r5 2h5 2e", "although it had been recorded"},
+		"late zombie":          {whole + " 9s 9r1", ""},
+		"gap of a zombie":      {whole + " 9s 9r2", "step 2 ran after 0 were there"},
 		"gap in the replay":    {whole + " 2s 2p1 2p3", "step 3 (replayed: true) after 1 were there"},
 		"gap in what runs":     {"1s 1r1 1h1 1r3", "step 3 ran after 1 were there"},
 		"replay behind a run":  {whole + " 2s 2p1", ""},
@@ -30,7 +32,7 @@ func TestCheckRecords(t *testing.T) {
 			t.Parallel()
 			var all []entry
 			for i, word := range strings.Fields(tt.words) {
-				e := entry{line: line{Execution: int64(word[0] - '0'), At: time.Unix(int64(i), 0)}}
+				e := entry{pid: int(word[0] - '0'), line: line{Execution: 1, At: time.Unix(int64(i), 0)}}
 				if len(word) > 2 {
 					e.Step = int(word[2] - '0')
 					e.Value = "v" + word[2:]
@@ -49,7 +51,7 @@ func TestCheckRecords(t *testing.T) {
 				}
 				all = append(all, e)
 			}
-			err := checkRecords(all)
+			err := checkRecords(all, map[int]bool{9: true})
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}

@@ -10,7 +10,7 @@ func TestKilledWorkersOfRuns(t *testing.T) {
 	}
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		c := runCampaign(t, experiment{}, *voyages, seed, killWorkers, freezeWorkers, flushScripts)
-		if c.kills < 3 || c.frozen == 0 || c.total("lost") == 0 || c.looks.partial == 0 || c.ledger.count("have", true) == 0 {
+		if c.kills < 3 || len(c.zombies) == 0 || c.total("lost") == 0 || c.looks.partial == 0 || c.ledger.count("have", true) == 0 {
 			t.Errorf("want enough of everything")
 		}
 		if c.unsure > 0 {

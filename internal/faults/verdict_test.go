@@ -35,7 +35,7 @@ func (c *campaign) judge() {
 	c.Logf("%d runs with %d steps in %v: %d executions, %d leases lost, %d results refused; %d recorded steps, %d of them replayed, %d journals looked at, %d with a part; "+
 		"%d workers killed, %d frozen, %d times all scripts flushed, %d times the server killed, %d calls cut",
 		len(c.voyages), c.total("completed"), took.Round(time.Millisecond), c.ledger.executions(), c.total("lost"), refused, c.ledger.count("have", false),
-		c.ledger.count("have", true), c.looks.all, c.looks.partial, c.kills, c.frozen, c.flushes, c.servers, c.hits)
+		c.ledger.count("have", true), c.looks.all, c.looks.partial, c.kills, len(c.zombies), c.flushes, c.servers, c.hits)
 	c.judgeRetention()
 }
 
@@ -100,7 +100,7 @@ func (c *campaign) judgeLedger() {
 			if !slices.Contains(v.tasks, node) {
 				continue
 			}
-			if err := checkRecords(nodes[node]); err != nil {
+			if err := checkRecords(nodes[node], c.zombies); err != nil {
 				c.Errorf("run %v, task %s: %v", id, node, err)
 			}
 		}
@@ -137,8 +137,9 @@ func checkEnds(all []entry) error {
 
 // checkRecords returns what is wrong with what a task's executions recorded and
 // replayed: each had a contiguous prefix of the steps, what had been recorded before
-// it began was not run again, and everyone has read the same.
-func checkRecords(all []entry) error {
+// it began was not run again, and everyone has read the same. A zombie may have been
+// frozen between its look at the records and its beginning.
+func checkRecords(all []entry, zombies map[int]bool) error {
 	var known [recordedSteps + 1]entry // the first word that a step is recorded
 	executions := make(map[string][]entry)
 	for _, e := range all {
@@ -155,7 +156,7 @@ func checkRecords(all []entry) error {
 		executions[key] = append(executions[key], e)
 	}
 	for _, lines := range executions {
-		if err := checkExecution(lines, known[:]); err != nil {
+		if err := checkExecution(lines, known[:], zombies[lines[0].pid]); err != nil {
 			return fmt.Errorf("%w: %+v", err, lines)
 		}
 	}
@@ -167,7 +168,7 @@ func checkRecords(all []entry) error {
 	return nil
 }
 
-func checkExecution(lines, known []entry) error {
+func checkExecution(lines, known []entry, zombie bool) error {
 	have, ran := 0, 0
 	began := lines[0].At
 	for _, e := range lines {
@@ -176,7 +177,7 @@ func checkExecution(lines, known []entry) error {
 			if e.Step != have+1 {
 				return fmt.Errorf("step %d ran after %d were there", e.Step, have)
 			}
-			if first := known[e.Step]; first.Step != 0 && first.At.Before(began) {
+			if first := known[e.Step]; !zombie && first.Step != 0 && first.At.Before(began) {
 				return fmt.Errorf("step %d ran although it had been recorded", e.Step)
 			}
 			ran = e.Step
