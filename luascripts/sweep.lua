@@ -82,8 +82,24 @@ local function blocked(o)
   return redis.call('HGET', run_key(o.r), 'd' .. o.node)
 end
 
+local function st(o)
+  return redis.call('HGET', run_key(o.r), 'st')
+end
+
+-- overtake makes all plans stale that were made before an operator's word.
+local function overtake(o)
+  redis.call('HINCRBY', run_key(o.r), 'gen', 1)
+end
+
+local function by_operator(mark)
+  return string.sub(mark, 1, 1) == 'x'
+end
+
 local function finish_node(o)
   redis.call('HSET', run_key(o.r), 's' .. o.node, o.to)
+  if by_operator(o.to) and st(o) == 'r' then
+    overtake(o)
+  end
   redis.call('HINCRBY', run_key(o.r), 'left', -1)
   counted.cancelled = counted.cancelled + 1
   tell(o, 'cancelled')
@@ -176,6 +192,9 @@ function apply.v(o)
     return false
   end
   open_node(o)
+  if by_operator(o.was) then
+    overtake(o)
+  end
   if o.to ~= '' then
     redis.call('HSET', run_key(o.r), 'd' .. o.node, o.to)
     tell(o, 'retried')
@@ -194,12 +213,9 @@ function apply.o(o)
   write_tries(tries, o.member, s, u, interrupted, o.limit > 0 and o.limit or old_limit, s + u)
   note(history, o.member, score(now) .. ' ' .. o.note)
   open_node(o)
+  overtake(o)
   set_out(o, 'retried')
   return true
-end
-
-local function st(o)
-  return redis.call('HGET', run_key(o.r), 'st')
 end
 
 local function move(o, to)
@@ -224,7 +240,7 @@ function apply.x(o)
     return false
   end
   move(o, 'X')
-  redis.call('HINCRBY', run_key(o.r), 'gen', 1)
+  overtake(o)
   look_again(o)
   return true
 end
@@ -247,7 +263,7 @@ function apply.a(o)
   end
   move(o, 'r')
   redis.call('HDEL', run_key(o.r), 'fin', 'dl')
-  redis.call('HINCRBY', run_key(o.r), 'gen', 1)
+  overtake(o)
   redis.call('ZREM', runs, o.id)
   look_again(o)
   return true

@@ -124,7 +124,7 @@ func TestSweepCancelsDeletedNodes(t *testing.T) {
 		l.equal(l.plan(op(luascripts.SweepCancel, 2, "", "xR"), op(luascripts.SweepDrop, 6, "", "xB")), "done")
 		l.equal(l.content("ghosts"), nothing)
 		l.equal(l.said(), nothing)
-		l.equal(l.hash(), []string{"d7=1", "left=6", "s2=xR", "s6=xB", "s8=c1", "s9=d", "st=r"})
+		l.equal(l.hash(), []string{"d7=1", "gen=2", "left=6", "s2=xR", "s6=xB", "s8=c1", "s9=d", "st=r"})
 	})
 }
 
@@ -218,7 +218,7 @@ func TestSweepReopens(t *testing.T) {
 		again := op("o", 9, "d", "")
 		again.Limit = 7
 		l.equal(l.plan(again), "done")
-		l.equal(l.hash(), []string{"d6=2", "d7=1", "left=9", "s8=c1", "st=r"})
+		l.equal(l.hash(), []string{"d6=2", "d7=1", "gen=1", "left=9", "s8=c1", "st=r"})
 		l.equal(l.content("tries"), []string{"3.9=2_1_4_7_3"})
 		l.equal(l.content("history"), []string{"3.9=1800000000000_note/"})
 		l.equal(l.content("discarded:q"), nothing)
@@ -357,7 +357,7 @@ func TestSweepOpensRunsAgain(t *testing.T) {
 		l.cancel("7")
 		l.now += 5
 		l.equal(l.plan(op("a", 0, "f", "D"), op("o", 0, "d", "")), "done")
-		l.equal(l.hash(), []string{"gen=1", "left=1", "st=r"})
+		l.equal(l.hash(), []string{"gen=2", "left=1", "st=r"})
 		l.equal(l.content("runs"), nothing)
 		l.equal(l.content("sweep"), []string{"c 3 5.1 child@0", "3@5"})
 		l.equal(l.content("uniq"), []string{"D=3"})
