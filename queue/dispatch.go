@@ -77,8 +77,9 @@ type unknownEvent struct {
 	id string // of the step
 }
 
-// complete looks up kind, node and attempt of some events. Those whose steps are
-// gone meanwhile stay as they are.
+// complete looks up kind, node and attempt of some events. Of steps that are gone
+// meanwhile those of runs of many are found in the graphs of their runs; the others
+// stay as they are.
 func (p *partition) complete(ctx context.Context, events []cyclone.StepEvent, unknown []unknownEvent) {
 	if len(unknown) == 0 {
 		return
@@ -93,14 +94,40 @@ func (p *partition) complete(ctx context.Context, events []cyclone.StepEvent, un
 	if err != nil {
 		return
 	}
+	gone := make(map[string][]unknownEvent) // by run
 	for i := range unknown {
 		body, ok := bodies[i].(string)
 		var env Envelope
+		if id, valid := parseStepID(unknown[i].id); !ok && valid && id.Node > 0 {
+			gone[id.Run.String()] = append(gone[id.Run.String()], unknown[i])
+		}
 		if ok && env.Decode([]byte(body)) == nil {
 			e := &events[unknown[i].at]
 			e.Kind = env.Kind
 			if e.Type != cyclone.EventFinished {
 				e.Node, e.Attempt = env.Node, env.Failures+1
+			}
+		}
+	}
+	p.completeByGraph(ctx, events, gone)
+}
+
+// completeByGraph fills in kind and node of events whose steps are gone.
+func (p *partition) completeByGraph(ctx context.Context, events []cyclone.StepEvent, gone map[string][]unknownEvent) {
+	for run, unknown := range gone {
+		body, err := p.client.rdb.HGet(ctx, p.keys.steps(), run).Bytes()
+		var env Envelope
+		if err != nil || env.Decode(body) != nil || env.Codec != codecGraph {
+			continue
+		}
+		graph, err := graphOf(&env)
+		if err != nil {
+			continue
+		}
+		for _, u := range unknown {
+			if id, _ := parseStepID(u.id); id.Node <= len(graph.Nodes) {
+				n := &graph.Nodes[id.Node-1]
+				events[u.at].Kind, events[u.at].Node = n.Kind, n.Name
 			}
 		}
 	}
