@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,7 +34,8 @@ var (
 	}), cyclone.WithQueue("mail"))
 )
 
-// The runs of the scene.
+// The runs of the scene, as the tests call them. Their real ids depend on whether a
+// session lane was free in time: flowEnv translates.
 const (
 	runOrder   cyclone.RunID = iota + 1 // waits for a signal
 	runNightly                          // a fan in which one step is retrying
@@ -41,17 +45,55 @@ const (
 	runSignUp // a task that waits for a signal
 )
 
+// flowEnv is an environment whose deployment holds the scene.
+type flowEnv struct {
+	env
+	ids map[cyclone.RunID]cyclone.RunID // as the tests call it → as it is
+}
+
+func (f flowEnv) run(t testing.TB, args ...string) result {
+	t.Helper()
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if id, err := cyclone.ParseRunID(arg); err == nil && f.ids[id] != 0 && !(i > 0 && strings.HasPrefix(args[i-1], "--")) {
+			args[i] = f.ids[id].String()
+		}
+	}
+	r := f.env.run(t, args...)
+	for name, id := range f.ids {
+		if name != id {
+			real := regexp.MustCompile(`\b` + id.String() + `\b`)
+			r.out, r.err = real.ReplaceAllString(r.out, name.String()), real.ReplaceAllString(r.err, name.String())
+		}
+	}
+	return r
+}
+
+func (f flowEnv) ok(t testing.TB, args ...string) string {
+	t.Helper()
+	r := f.run(t, args...)
+	if r.code != ExitOK {
+		t.Fatalf("%q: exit %d\n%s%s", args, r.code, r.out, r.err)
+	}
+	return r.out
+}
+
+func (f flowEnv) fails(t testing.TB, code int, says string, args ...string) result {
+	t.Helper()
+	r := f.run(t, args...)
+	if r.code != code || !strings.Contains(r.err, says) {
+		t.Errorf("%q: exit %d, want %d with %q\n%s%s", args, r.code, code, says, r.out, r.err)
+	}
+	return r
+}
+
 // flows makes a deployment with runs of many steps in every state.
-func flows(t testing.TB, s testserver.Server) env {
+func flows(t testing.TB, s testserver.Server) flowEnv {
 	t.Helper()
 	c := client(t, s)
 	ctx := t.Context()
-	start := func(want cyclone.RunID, b *workflow.Builder) {
-		t.Helper()
-		if run := must(b.Enqueue(ctx, c)); run.ID() != want {
-			t.Fatalf("run %v, want %v", run.ID(), want)
-		}
-	}
+	f := flowEnv{on(s), make(map[cyclone.RunID]cyclone.RunID)}
+	start := func(name cyclone.RunID, b *workflow.Builder) { f.ids[name] = must(b.Enqueue(ctx, c)).ID() }
 	order := workflow.New("order")
 	charge := workflow.Run(order, "charge", measure, workflow.Value("card"))
 	label := workflow.Run(order, "label", measure, workflow.Value("parcel"))
@@ -85,9 +127,7 @@ func flows(t testing.TB, s testserver.Server) env {
 	workflow.Do(stopped, "hello", note, workflow.Value("x"), cyclone.WithDelay(time.Hour))
 	start(runStopped, stopped)
 
-	if run := must(cyclone.EnqueueTask(ctx, c, signUp, "ada")); run.ID() != runSignUp {
-		t.Fatalf("run %v, want %v", run.ID(), runSignUp)
-	}
+	f.ids[runSignUp] = must(cyclone.EnqueueTask(ctx, c, signUp, "ada")).ID()
 
 	type at struct {
 		run  cyclone.RunID
@@ -103,13 +143,23 @@ func flows(t testing.TB, s testserver.Server) env {
 		}
 	}
 	work(t, c, func(e cyclone.StepEvent) bool {
-		if k := (at{e.RunID, e.Node}); want[k] == e.State {
+		if k := (at{f.name(e.RunID), e.Node}); want[k] == e.State {
 			delete(want, k)
 		}
 		return len(want) == 0
 	}, measure, note, fetch, sum, importRow, signUp)
-	if err := c.Cancel(ctx, runStopped); err != nil {
+	if err := c.Cancel(ctx, f.ids[runStopped]); err != nil {
 		t.Fatal(err)
 	}
-	return on(s)
+	return f
+}
+
+// name is how the tests call a run.
+func (f flowEnv) name(id cyclone.RunID) cyclone.RunID {
+	for name, real := range f.ids {
+		if real == id {
+			return name
+		}
+	}
+	return 0
 }

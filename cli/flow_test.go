@@ -147,7 +147,7 @@ func TestSignal(t *testing.T) {
 		e.ok(t, "signal", "6", "confirmed", "--key", "k") // seen before
 		seen := 0
 		work(t, client(t, s), func(ev cyclone.StepEvent) bool {
-			if ev.Type == cyclone.EventFinished && ev.RunID == runOrder || ev.Type == cyclone.EventCompleted && ev.RunID == runSignUp {
+			if ev.Type == cyclone.EventFinished && e.name(ev.RunID) == runOrder || ev.Type == cyclone.EventCompleted && e.name(ev.RunID) == runSignUp {
 				seen++
 			}
 			return seen == 2
