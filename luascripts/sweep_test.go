@@ -367,7 +367,7 @@ func TestSweepOpensRunsAgain(t *testing.T) {
 		// One that still runs: its own key is in nobody's way.
 		l.equal(l.plan(op("a", 0, "r", "D")), "done")
 		l.equal(l.content("uniqof"), []string{"3=sD"})
-		l.equal(count(l, "run:3", "gen=2"), 1)
+		l.equal(count(l, "run:3", "gen=3"), 1)
 		// Without a key, and with one that another had for a time that has passed.
 		l.equal(l.plan(op("a", 0, "r", "")), "done")
 		l.equal(l.content("uniq"), []string{"D=3"})
