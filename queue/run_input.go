@@ -27,12 +27,11 @@ func outputField(node int) string { return "o" + strconv.Itoa(node) }
 func endedField(node int) string  { return "s" + strconv.Itoa(node) }
 
 // gather reads, in one round trip, what the inputs of the claimed nodes are made
-// of. A claim for which that fails is dropped: no handler starts with half an
-// input, and the step comes back when its lease has ended.
+// of. A claim for which that fails stays unread: no handler starts with half an input.
 func (s *Store) gather(ctx context.Context, p *partition, out *TurnReply) error {
 	var wanting []int
 	for i := range out.Claimed {
-		if out.Claimed[i].wanting() {
+		if out.Claimed[i].Unread() {
 			wanting = append(wanting, i)
 		}
 	}
@@ -41,14 +40,14 @@ func (s *Store) gather(ctx context.Context, p *partition, out *TurnReply) error 
 	}
 	err := persist(ctx, connectFor, func() error { return p.readInputs(ctx, out.Claimed, wanting) })
 	if err != nil {
-		out.Claimed = slices.DeleteFunc(out.Claimed, func(c Claimed) bool { return c.wanting() })
 		return fmt.Errorf("queue: read the inputs of %d claimed steps: %w", len(wanting), err)
 	}
 	return nil
 }
 
-// wanting tells that the claim's input is made of outputs that were not read yet.
-func (c *Claimed) wanting() bool {
+// Unread tells that the outputs could not be read that the claim's input is made of.
+// Give it back.
+func (c *Claimed) Unread() bool {
 	return c.Envelope != nil && c.Envelope.Part != nil && len(c.Envelope.Part.Refs) > 0 && c.inputs == nil
 }
 

@@ -133,8 +133,7 @@ type TurnReply struct {
 	Rank int
 	// More tells that there may be more to claim at once.
 	More bool
-	// Trouble tells why steps that were claimed are not among Claimed: what their
-	// inputs are made of could not be read. They come back when their leases end.
+	// Trouble tells why some of Claimed are unread, see [Claimed.Unread].
 	Trouble error
 	// Sweep tells that work on runs of many steps is due.
 	Sweep bool

@@ -150,16 +150,21 @@ func (w *Worker) failed(x *exchange, err error) {
 	w.unreserve(x, 0)
 	p := x.part
 	p.settle = append(x.req.Settle, p.settle...)
-	p.pause = min(max(2*p.pause, 50*time.Millisecond), 5*time.Second)
-	wait := w.jittered(p.pause)
-	p.until = time.Now().Add(wait)
 	p.woken = true // what woke it, if anything did, is still to be used or passed on
 	p.suspect()
-	p.lookAt = time.Time{} // no sooner
-	p.lookIn(wait)
+	w.rest(p)
 	for _, room := range x.req.Queues {
 		w.makeRoom(room.Queue)
 	}
+}
+
+// rest leaves the partition alone for a while, each time longer. The mutex is held.
+func (w *Worker) rest(p *partition) {
+	p.pause = min(max(2*p.pause, 50*time.Millisecond), 5*time.Second)
+	wait := w.jittered(p.pause)
+	p.until = time.Now().Add(wait)
+	p.lookAt = time.Time{} // no sooner
+	p.lookIn(wait)
 }
 
 // take brings the reply in: attempts for what was claimed, and the time of the
@@ -175,12 +180,14 @@ func (w *Worker) take(x *exchange, reply *queue.TurnReply) {
 	attempts := make([]attempt, len(reply.Claimed))
 	w.mu.Lock()
 	w.unreserve(x, len(reply.Claimed))
-	p.pause, p.until = 0, time.Time{}
+	if reply.Trouble == nil {
+		p.pause, p.until = 0, time.Time{}
+	}
 	w.health.answered(now)
 	for i := range reply.Claimed {
 		c := &reply.Claimed[i]
 		w.occupy(c.Queue, 1)
-		if _, cancelled := p.cancelled[c.Step]; cancelled || w.stopping || now.After(reply.LeaseUntil) {
+		if _, cancelled := p.cancelled[c.Step]; cancelled || w.stopping || c.Unread() || now.After(reply.LeaseUntil) {
 			w.finish(p, c.Queue, queue.GiveBack(c))
 			continue
 		}
@@ -197,6 +204,9 @@ func (w *Worker) take(x *exchange, reply *queue.TurnReply) {
 	w.spawn()
 	w.schedule(x, reply)
 	w.caps(x, reply)
+	if reply.Trouble != nil {
+		w.rest(p)
+	}
 	if reply.Sweep {
 		p.sweep()
 	}
