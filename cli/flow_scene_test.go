@@ -62,6 +62,8 @@ func (f flowEnv) run(t testing.TB, args ...string) result {
 	r := f.env.run(t, args...)
 	for name, id := range f.ids {
 		if name != id {
+			column := regexp.MustCompile(`(?m)^ *` + id.String() + `\b`) // the first of a table, at its right
+			r.out = column.ReplaceAllString(r.out, "  "+name.String())
 			real := regexp.MustCompile(`\b` + id.String() + `\b`)
 			r.out, r.err = real.ReplaceAllString(r.out, name.String()), real.ReplaceAllString(r.err, name.String())
 		}
