@@ -37,8 +37,8 @@ const (
 	EventRescheduled EventType = "rescheduled"
 	// EventDeleted is a step that an operator deleted.
 	EventDeleted EventType = "deleted"
-	// EventFinished is a run of many steps that has ended; State says how, and Node
-	// and Queue are empty.
+	// EventFinished is a run of many steps that has ended. State is StepCompleted,
+	// StepCancelled, or StepExhausted for a failed run; Node and Queue are empty.
 	EventFinished EventType = "finished"
 )
 

@@ -138,7 +138,7 @@ func (c *Client) Delete(ctx context.Context, id cyclone.RunID) error {
 // Reschedule makes a step that waits for its time wait until at instead, in whole
 // milliseconds, rounded up. It returns [cyclone.ErrNotFound] when nothing is kept
 // of the run, [ErrNotWaiting] when it is ready or running, and [ErrFinished] when
-// it has ended.
+// it has ended. A run of many steps has no time of its own and is refused.
 func (c *Client) Reschedule(ctx context.Context, id cyclone.RunID, at time.Time) error {
 	if at.IsZero() || !at.Before(wire.MaxStart) {
 		return fmt.Errorf("queue: reschedule run %v: time %v: must be before the year 2150 and not zero", id, at)
@@ -156,6 +156,8 @@ func (c *Client) RunNow(ctx context.Context, id cyclone.RunID) error {
 	return nil
 }
 
+var errManySteps = errors.New("it is a run of many steps, and has no time of its own")
+
 // moveDue gives a waiting step another due time in ms, "" for now.
 func (c *Client) moveDue(ctx context.Context, id cyclone.RunID, due string) error {
 	s, err := c.look(ctx, id)
@@ -170,7 +172,7 @@ func (c *Client) moveDue(ctx context.Context, id cyclone.RunID, due string) erro
 
 func (c *Client) reschedule(ctx context.Context, s *stored, due string) error {
 	if s.many {
-		return fmt.Errorf("%w: it is a run of many steps", ErrNotWaiting)
+		return errManySteps
 	}
 	if s.state.Finished() {
 		return &endedError{s.state}

@@ -243,3 +243,16 @@ func TestEndOfARunIsAnEvent(t *testing.T) {
 		}
 	})
 }
+
+// A run of many steps has no time of its own, which is told and not passed over.
+func TestTimesOfARunOfManyStepsAreRefused(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		id := l.start(graphSpec("a", "b: a"))
+		if err := l.client.RunNow(l.ctx, id); !errors.Is(err, errManySteps) {
+			l.Errorf("run now: %v", err)
+		}
+		if err := l.client.Reschedule(l.ctx, id, time.Now()); !errors.Is(err, errManySteps) {
+			l.Errorf("reschedule: %v", err)
+		}
+	})
+}
