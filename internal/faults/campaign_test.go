@@ -38,7 +38,7 @@ type campaign struct {
 	voyages map[cyclone.RunID]*voyage // guarded by plant.mu
 	began   time.Time
 	kills   int
-	servers int // times that the server was killed
+	servers int          // times that the server was killed
 	zombies map[int]bool // process ids of those that were frozen, guarded by plant.mu
 	flushes int
 	hits    int // calls whose messages were lost
