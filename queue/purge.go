@@ -38,6 +38,10 @@ func (c *Client) Purge(ctx context.Context, queue string, progress func(Progress
 func (p *partition) purge(ctx context.Context, queue, index string, list bool, done *Progress, progress func(Progress)) error {
 	k := p.keys
 	for {
+		held, err := p.nextChildren(ctx, index, list)
+		if err != nil {
+			return err
+		}
 		reply, err := p.operate(ctx, luascripts.Purge, func(call *luascripts.Call) {
 			luascripts.PurgeCall(call, &luascripts.PurgeKeys{
 				Steps: k.steps(), Sess: k.sess(), Ghosts: k.ghosts(), Tries: k.tries(), Uniq: k.uniq(), UniqOf: k.uniqof(),
@@ -47,6 +51,7 @@ func (p *partition) purge(ctx context.Context, queue, index string, list bool, d
 		if err != nil {
 			return err
 		}
+		held.tell(ctx)
 		taken, deleted := luascripts.PurgeReply(reply)
 		done.Seen += taken
 		done.Matched += deleted

@@ -2,10 +2,14 @@ package queue
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/luascripts"
 )
 
 // childHold is when the sweep looks at children that an operator ends, if whoever
@@ -27,29 +31,98 @@ func tellingParents(end operation) operation {
 			return end(ctx, steps)
 		}
 		p := steps[0].part
-		due := p.client.clock.nowMS() + childHold.Milliseconds()
-		items := make([]redis.Z, len(children))
-		for i, s := range children {
-			items[i] = redis.Z{Score: float64(due), Member: s.childItem()}
-		}
-		if err := p.client.rdb.ZAddNX(ctx, p.keys.sweep(), items...).Err(); err != nil {
-			return nil, refine(err)
+		held, err := p.holdChildren(ctx, children)
+		if err != nil {
+			return nil, err
 		}
 		errs, err := end(ctx, steps)
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range children {
-			// What does not get through now is the sweep's.
-			if settled, err := p.tellParent(ctx, s.text, s.env.Parent.Step, s.env.Parent.Signal); err == nil && settled {
-				_ = p.client.rdb.ZRem(ctx, p.keys.sweep(), s.childItem()).Err()
-			}
-		}
+		held.tell(ctx)
 		return errs, nil
 	}
+}
+
+// heldChildren are children whose ends are on the sweep before they have come.
+type heldChildren struct {
+	p    *partition
+	list []*stored
+	due  int64 // ms, of their items
+}
+
+// holdChildren puts what has to be told of children on the sweep.
+func (p *partition) holdChildren(ctx context.Context, children []*stored) (heldChildren, error) {
+	held := heldChildren{p: p, list: children, due: p.client.clock.nowMS() + childHold.Milliseconds()}
+	items := make([]redis.Z, len(children))
+	for i, s := range children {
+		items[i] = redis.Z{Score: float64(held.due), Member: s.childItem()}
+	}
+	if len(items) == 0 {
+		return held, nil
+	}
+	return held, refine(p.client.rdb.ZAddNX(ctx, p.keys.sweep(), items...).Err())
+}
+
+// tell tells what became of the children. What does not get through now is the
+// sweep's; so is what was put there anew meanwhile, by the end of a child above all.
+func (h *heldChildren) tell(ctx context.Context) {
+	call := sweepCall{p: h.p}
+	for _, s := range h.list {
+		if settled, err := h.p.tellParent(ctx, s.text, s.env.Parent.Step, s.env.Parent.Signal); err == nil && settled {
+			call.input.Done = append(call.input.Done, luascripts.SweepItem{Item: s.childItem(), Score: strconv.FormatInt(h.due, 10)})
+		}
+	}
+	if len(call.input.Done) > 0 {
+		_, _ = call.send(ctx)
+	}
+}
+
+// nextChildren finds the children among what a purge of an index takes next, and holds
+// them. One that comes into a short index at this very moment is not among them.
+func (p *partition) nextChildren(ctx context.Context, index string, list bool) (held heldChildren, err error) {
+	var ids []string
+	if list {
+		ids, err = p.client.rdb.LRange(ctx, index, -operateBatch, -1).Result()
+	} else {
+		ids, err = p.client.rdb.ZRange(ctx, index, 0, operateBatch-1).Result()
+	}
+	if err != nil || len(ids) == 0 {
+		return held, err
+	}
+	bodies, err := p.client.rdb.HMGet(ctx, p.keys.steps(), ids...).Result()
+	if err != nil {
+		return held, err
+	}
+	var children []*stored
+	for i, body := range stringsOf(bodies) {
+		s := &stored{text: ids[i], part: p}
+		if s.setBody(body); s.env.Parent != nil {
+			children = append(children, s)
+		}
+	}
+	return p.holdChildren(ctx, children)
 }
 
 // childItem is the work of telling whoever waits for the child.
 func (s *stored) childItem() string {
 	return strings.Join([]string{"c", s.text, s.env.Parent.Step, s.env.Parent.Signal}, " ")
+}
+
+// AskChild has the outcome of a child run told to the claimed step again, as the signal
+// of the given name, if the child has ended: its end may have come when nothing could
+// be told, because the step's own run had ended before somebody opened it again. It is
+// not sent again, and safe to send again: an outcome is told once.
+func (s *Store) AskChild(ctx context.Context, c *Claimed, child cyclone.RunID, signal string) error {
+	d, err := s.client.join(ctx)
+	if err != nil {
+		return err
+	}
+	p := d.parts[c.partition]
+	_, ended, err := p.childOutcome(ctx, child)
+	if err != nil || !ended {
+		return err // else the child will tell by itself
+	}
+	item := strings.Join([]string{"c", child.String(), c.id(), signal}, " ")
+	return refine(p.client.rdb.ZAddNX(ctx, p.keys.sweep(), redis.Z{Score: float64(p.client.clock.nowMS()), Member: item}).Err())
 }

@@ -196,12 +196,12 @@ var timeout = string(record.AppendTimeout(nil))
 
 // Start implements [wire.Journal].
 func (j *journal) Start(_ context.Context, id string, spec *wire.Spec) (child int64, err error) {
+	a := j.attempt
 	if b, ok := j.Entry(wire.EntryChild, id); ok {
 		if child, err := record.DecodeTime(b); err == nil {
-			return child, nil
+			return child, j.ask(id, child)
 		}
 	}
-	a := j.attempt
 	var run cyclone.RunID
 	var refused error
 	err = a.persist("start child run", func(ctx context.Context) (err error) {
@@ -221,6 +221,19 @@ func (j *journal) Start(_ context.Context, id string, spec *wire.Spec) (child in
 	defer j.mu.Unlock()
 	j.unsaved = append(j.unsaved, wire.Entry{Kind: wire.EntryChild, ID: id, Value: record.AppendTime(nil, int64(run))})
 	return int64(run), nil
+}
+
+// ask sees to it that a child run that has ended is told of, whatever became of its
+// word when it ended.
+func (j *journal) ask(id string, child int64) error {
+	a := j.attempt
+	err := a.persist("ask after child run", func(ctx context.Context) error {
+		return a.worker.store.AskChild(ctx, a.claim, cyclone.RunID(child), wire.ChildSignal(id))
+	})
+	if err != nil {
+		j.lose(err)
+	}
+	return err
 }
 
 // Encode implements [wire.Journal].

@@ -1,0 +1,72 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/conformance/lab"
+	"github.com/cyclone-queue/cyclone/worker"
+	"github.com/cyclone-queue/cyclone/workflow/step"
+)
+
+// A child that is purged, from a queue or from what waits for its time, is told to the
+// task that waits for it.
+func TestPurgeOfChildren(t *testing.T) {
+	lab.Each(t, func(l *lab.Lab) {
+		child := cyclone.NewStep("child", func(cyclone.Context, string) (string, error) { return "", errors.New("it has run") })
+		def := task(func(ctx cyclone.Context, _ string) (string, error) {
+			err := step.Parallel(ctx,
+				func(ctx context.Context) error {
+					return purged(step.Run(ctx, "now", child, "", cyclone.WithQueue("unserved")))
+				},
+				func(ctx context.Context) error {
+					return purged(step.Run(ctx, "later", child, "", cyclone.WithQueue("unserved"), cyclone.WithDelay(time.Hour)))
+				})
+			return "told", err
+		})
+		l.Start(worker.Config{}, def)
+		run := lab.EnqueueTask(l, def, "")
+		l.UntilState(run, cyclone.StepWaiting)
+		if done, err := l.Client().Purge(context.Background(), "unserved", nil); err != nil || done.Done != 2 {
+			l.Fatalf("%+v, %v", done, err)
+		}
+		mustReturn(l, run, "told")
+	}, four)
+}
+
+// purged is nil for a child run of which nothing is kept.
+func purged(_ string, err error) error {
+	var run *cyclone.RunError
+	if errors.As(err, &run) && run.State == cyclone.RunCancelled {
+		return nil
+	}
+	return cyclone.Permanent(errors.Join(errors.New("it is not told"), err))
+}
+
+// A child that ended while its parent was cancelled is told to the parent when that is
+// opened again.
+func TestRetriedParentHearsOfItsChild(t *testing.T) {
+	lab.Each(t, func(l *lab.Lab) {
+		ids, ends := make(chan cyclone.RunID, 10), make(chan struct{})
+		child := cyclone.NewStep("child", func(ctx cyclone.Context, _ string) (string, error) {
+			ids <- ctx.RunID()
+			<-ends
+			return "grown up", nil
+		})
+		def := task(func(ctx cyclone.Context, _ string) (string, error) { return step.Run(ctx, "child", child, "") })
+		l.Start(worker.Config{}, child, def)
+		run := lab.EnqueueTask(l, def, "")
+		id := <-ids
+		l.UntilState(run, cyclone.StepWaiting)
+		mustCancel(l, run)
+		close(ends)
+		l.UntilState(id, cyclone.StepCompleted)
+		if err := l.Client().RetryAll(context.Background(), run); err != nil {
+			l.Fatal(err)
+		}
+		mustReturn(l, run, "grown up")
+	}, four)
+}
