@@ -93,8 +93,8 @@ func (p *partition) forget(l *lane) {
 	ctx, cancel := context.WithTimeout(context.Background(), connectFor)
 	defer cancel()
 	pipe := p.client.rdb.Pipeline()
+	pipe.ZRem(ctx, p.keys.sessx(), l.name) // first: a late opening in between must not leave a lane that nothing forgets
 	pipe.HDel(ctx, p.keys.sess(), l.name)
-	pipe.ZRem(ctx, p.keys.sessx(), l.name)
 	_, _ = pipe.Exec(ctx)
 }
 
