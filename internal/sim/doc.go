@@ -11,6 +11,14 @@
 // keys with holders. At the end the faults stop, everything has to drain in time,
 // and what was acknowledged has to have ended once.
 //
+// Whole workers also run workflows and tasks with recorded steps, under operators that
+// cancel, retry, signal and delete runs and nodes, and meet the same faults. After each
+// script every run is held against its graph: each node is in one place, what it counts
+// is so, what is due for it somebody will see to, nothing starts before what it depends
+// on has ended, and it ends as its nodes say. What a task has recorded stays as it is
+// and is not executed again; a signal is stored once and taken once; a completion
+// transaction has taken effect exactly where its completion counted.
+//
 // There are two drivers of the same world. The store driver has actors that use
 // queue.Client and queue.Store one call after another: each seed is run twice and
 // must leave the same trace, a hash of every (virtual time, command, arguments).
