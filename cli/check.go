@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/cyclone-queue/cyclone"
-	"github.com/cyclone-queue/cyclone/internal/wire"
 )
 
 // dry is an enqueuer that stores nothing: what it is given has passed all checks
@@ -35,9 +35,11 @@ func checkEnqueue(ctx context.Context, kind string, input []byte, opts []cyclone
 
 const nameRule = "Names have 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit."
 
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
 // checkName refuses what cannot be a name.
 func checkName(what, name string) error {
-	if !wire.ValidName(name) {
+	if !validName.MatchString(name) {
 		return usagef(nameRule, "%s is not a %s's name", fmt.Sprintf("%.80q", name), what)
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/cli/internal/terminal"
-	"github.com/cyclone-queue/cyclone/internal/wire"
+	"github.com/cyclone-queue/cyclone/queue"
 )
 
 const (
@@ -191,9 +191,9 @@ func errorText(s *cyclone.StepInfo) string {
 // kindText names a step's kind where its name does not.
 func kindText(s *cyclone.StepInfo) string {
 	switch s.Kind {
-	case s.Node, wire.KindWait:
+	case s.Node, queue.KindWait:
 		return ""
-	case wire.KindSleep:
+	case queue.KindSleep:
 		return "sleep"
 	}
 	return terminal.Clean(s.Kind)

@@ -48,7 +48,7 @@ var layers = []layer{
 	{path: "workflow/step", own: []string{root, "retry", "internal/wire", "internal/record"}},
 	{path: "inbox", own: []string{root}},
 	{path: "dashboard", own: public},
-	{path: "cyclonetest", own: with(public, "internal/embedded", "internal/wire"), modules: []string{goRedis}},
+	{path: "cyclonetest", own: with(public, "internal/embedded", "internal/wire", "internal/record"), modules: []string{goRedis}},
 	{path: "cli", own: with(public, "internal/embedded"), modules: []string{urfave, goRedis, terminal}},
 	{path: "cli/cyclone", own: []string{"cli"}},
 	{path: "examples", own: with(public, "examples/devredis"), modules: []string{goRedis}},
@@ -69,7 +69,11 @@ var layers = []layer{
 	{path: "internal/arrows"},
 	{path: "internal/model"},
 	{path: "internal/mutate", modules: []string{gopherLua}},
-	{path: "internal/sim", own: with(public, "internal/embedded", "internal/model", "internal/wire", "luascripts"), modules: []string{goRedis, miniredis}},
+	{
+		path:    "internal/sim",
+		own:     with(public, "internal/embedded", "internal/model", "internal/wire", "internal/record", "internal/dag", "luascripts"),
+		modules: []string{goRedis, miniredis},
+	},
 	{path: "docs"},
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
-	"github.com/cyclone-queue/cyclone/internal/wire"
+	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/workflow"
 )
 
@@ -40,11 +40,11 @@ type (
 )
 
 // The kinds, in the order in which they are shown.
-var kinds = []string{"send_email", "deliver_webhook", "sync_contact", "import_row", "resize_image", wire.KindWait}
+var kinds = []string{"send_email", "deliver_webhook", "sync_contact", "import_row", "resize_image", queue.KindWait}
 
 // kindName is how a kind is shown.
 func kindName(kind string) string {
-	if kind == wire.KindWait {
+	if kind == queue.KindWait {
 		return approval
 	}
 	return kind

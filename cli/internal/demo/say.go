@@ -6,7 +6,7 @@ import (
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/cli/internal/terminal"
-	"github.com/cyclone-queue/cyclone/internal/wire"
+	"github.com/cyclone-queue/cyclone/queue"
 )
 
 // said is an event worth a line, or several like it.
@@ -51,7 +51,7 @@ func say(start time.Time, e cyclone.StepEvent, before step) (said, bool) {
 	switch e.Type {
 	case cyclone.EventCompleted:
 		switch {
-		case e.Kind == wire.KindWait:
+		case e.Kind == queue.KindWait:
 			s.text = "the signal has come"
 		case before.retried:
 			s.text = "after the operator's retry"

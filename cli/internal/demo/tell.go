@@ -2,10 +2,10 @@ package demo
 
 import (
 	"fmt"
+	"github.com/cyclone-queue/cyclone/queue"
 	"io"
 
 	"github.com/cyclone-queue/cyclone/cli/internal/terminal"
-	"github.com/cyclone-queue/cyclone/internal/wire"
 )
 
 // Tell prints a summary for people.
@@ -84,7 +84,7 @@ func (s *Summary) lines() []remark {
 	if crm := s.Kinds["sync_contact"]; crm.Snoozed > 0 {
 		good("The rate-limited API put its steps off %s, which used up no attempt.", terminal.Plural(crm.Snoozed, "time", "times"))
 	}
-	if waits := s.Kinds[wire.KindWait]; s.Runs > 0 && waits.Completed > 0 {
+	if waits := s.Kinds[queue.KindWait]; s.Runs > 0 && waits.Completed > 0 {
 		good("%s, each a run of four steps, waited for an approval and held no worker meanwhile; %s ended.",
 			terminal.Plural(waits.Enqueued, "large order", "large orders"), terminal.Count(s.Runs))
 	}
