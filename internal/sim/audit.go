@@ -148,7 +148,12 @@ func orAbsent(s *step) *step {
 // same compares what scripts change.
 func same(a, b *step) bool {
 	return a.State == b.State && a.Left == b.Left && a.member == b.member && a.until == b.until && a.began == b.began &&
-		a.due == b.due && a.lane == b.lane && (a.env.Failures == b.env.Failures || a.env.Kind == "" || b.env.Kind == "") && a.mark == b.mark && a.bare == b.bare
+		a.due == b.due && a.lane == b.lane && sameBody(a, b) && a.mark == b.mark && a.bare == b.bare
+}
+
+// sameBody compares bodies, where there are two.
+func sameBody(a, b *step) bool {
+	return a.env.Kind == "" || b.env.Kind == "" || a.env.Failures == b.env.Failures && bytes.Equal(a.env.Payload, b.env.Payload)
 }
 
 func (c *change) String() string {

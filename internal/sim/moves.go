@@ -77,9 +77,10 @@ func leaves(s *step) model.Left {
 // enqueued: a new step, or one that waits and gets another body.
 func (c *change) enqueued(l *ledger) string {
 	b, n := c.before, c.after
-	if _, known := l.runs[c.id]; known {
-		if b.State == Scheduled && (n.State == Scheduled || n.State == Ready) {
-			return "" // replaced
+	if r, known := l.runs[c.id]; known {
+		waits := b.State == Scheduled && n.State == Scheduled || n.State == Ready && (b.State == Scheduled || b.State == Ready)
+		if waits && b.Left == Nothing && r.claimed.IsZero() {
+			return "" // replaced, before it was ever claimed
 		}
 		return "the id had been given before"
 	}
