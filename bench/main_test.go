@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // tinySize keeps every case alive in the tests; its figures mean nothing.
 var tinySize = size{
 	enqueue: 2000, singles: 500, drain: 2000, both: 2000, pickups: 3,
-	scheduled: 100 * time.Millisecond, instant: 500, memory: 1000, idle: 200 * time.Millisecond,
+	scheduled: 100 * time.Millisecond, instant: 500, memory: 1000, idle: 200 * time.Millisecond, steps: 510,
 }
 
 // testLab runs on a server of its own: the cases flush the database.

@@ -40,7 +40,7 @@ func (p *program) explain(ctx context.Context, err error) error {
 	case errors.Is(err, queue.ErrSignalsFull):
 		f.exit = ExitRefused
 		f.next = "Nobody takes its signals: `cyclone runs show` tells what it waits for."
-	case errors.Is(err, queue.ErrNotWaiting) && strings.Contains(err.Error(), "many steps"):
+	case errors.Is(err, queue.ErrManySteps):
 		f.exit = ExitRefused
 		f.next = "Its steps start when those that they depend on have ended: `cyclone runs show` shows where it stands."
 	case errors.Is(err, queue.ErrNotWaiting):

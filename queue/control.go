@@ -156,7 +156,9 @@ func (c *Client) RunNow(ctx context.Context, id cyclone.RunID) error {
 	return nil
 }
 
-var errManySteps = errors.New("it is a run of many steps, and has no time of its own")
+// ErrManySteps is returned when a run of many steps is to get another time: it has
+// none of its own. Nothing has changed.
+var ErrManySteps = errors.New("queue: it is a run of many steps, and has no time of its own")
 
 // moveDue gives a waiting step another due time in ms, "" for now.
 func (c *Client) moveDue(ctx context.Context, id cyclone.RunID, due string) error {
@@ -172,7 +174,7 @@ func (c *Client) moveDue(ctx context.Context, id cyclone.RunID, due string) erro
 
 func (c *Client) reschedule(ctx context.Context, s *stored, due string) error {
 	if s.many {
-		return errManySteps
+		return ErrManySteps
 	}
 	if s.state.Finished() {
 		return &endedError{s.state}

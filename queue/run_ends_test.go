@@ -248,10 +248,10 @@ func TestEndOfARunIsAnEvent(t *testing.T) {
 func TestTimesOfARunOfManyStepsAreRefused(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		id := l.start(graphSpec("a", "b: a"))
-		if err := l.client.RunNow(l.ctx, id); !errors.Is(err, errManySteps) {
+		if err := l.client.RunNow(l.ctx, id); !errors.Is(err, ErrManySteps) {
 			l.Errorf("run now: %v", err)
 		}
-		if err := l.client.Reschedule(l.ctx, id, time.Now()); !errors.Is(err, errManySteps) {
+		if err := l.client.Reschedule(l.ctx, id, time.Now()); !errors.Is(err, ErrManySteps) {
 			l.Errorf("reschedule: %v", err)
 		}
 	})
