@@ -20,13 +20,14 @@ import (
 type config struct {
 	files, engine, run string
 	list, verbose      bool
-	jobs               int
+	jobs, line         int
 	timeout            time.Duration
 }
 
 func main() {
 	var c config
 	flag.StringVar(&c.files, "files", "", "only these sources, as in turn.lua,lib/wake.lua")
+	flag.IntVar(&c.line, "line", 1, "only changes from this line of each source on: where a run was stopped")
 	flag.StringVar(&c.engine, "engine", "", "packages whose tests run on what is left, as in ./queue,./worker")
 	flag.StringVar(&c.run, "run", "", "only these tests of the engine's packages, as a regular expression")
 	flag.BoolVar(&c.list, "list", false, "list the changes and run nothing")
@@ -56,6 +57,10 @@ func mutate(ctx context.Context, c *config) (survivors int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	all = slices.DeleteFunc(all, func(m *mutant) bool {
+		number, _ := m.line()
+		return number < c.line
+	})
 	if c.list {
 		for _, m := range all {
 			fmt.Println(m)
