@@ -109,12 +109,7 @@ func TestOptionsRefuse(t *testing.T) {
 
 func TestUnavailable(t *testing.T) {
 	t.Parallel()
-	nobody, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	free := nobody.Addr().String()
-	_ = nobody.Close()
+	const free = "127.0.0.1:1" // below those that are handed out, so that no other test's server comes to listen there
 	for _, args := range []string{"--redis redis://" + free, "--cluster " + free, "--sentinel " + free + " --master-name jobs", "--redis unix:///does/not/exist.sock"} {
 		r := env{"CYCLONE_PASSWORD": "hunter2"}.fails(t, ExitUnavailable, "Is Redis there", append([]string{"queues"}, strings.Fields(args)...)...)
 		if strings.Contains(r.err, "hunter2") {
