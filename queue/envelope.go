@@ -281,6 +281,14 @@ func (e *Envelope) readSlot(r *pack.Reader, slot int) {
 	}
 }
 
+// Options returns what the enqueue fixed, for the rule of a definition.
+func (e *Envelope) Options() wire.Options {
+	return wire.Options{
+		Set: e.Set, MaxAttempts: e.MaxAttempts, Delays: e.Delays,
+		Timeout: time.Duration(e.TimeoutMs) * time.Millisecond, Retention: time.Duration(e.RetentionMs) * time.Millisecond,
+	}
+}
+
 // appendOptions appends nil, or the array: set, max attempts, timeout ms,
 // retention ms, expiry ms, delays in ns (whole, since a delay may be shorter
 // than a millisecond before jitter).

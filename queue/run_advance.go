@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -179,22 +178,12 @@ func (a *advance) end(from int) int {
 }
 
 func (a *advance) send(ctx context.Context, from, to int) error {
-	p := a.p
-	for {
-		l := p.calls.take()
-		var call luascripts.Call
-		a.build(&call, from, to)
-		reply, err := p.session(ctx, l, luascripts.Advance, &call, &tries{})
-		p.calls.put(l)
-		if errors.Is(err, errLaneVoid) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
+	var call luascripts.Call
+	reply, err := a.p.numbered(ctx, luascripts.Advance, &call, 0, func() { a.build(&call, from, to) })
+	if err == nil {
 		a.read(luascripts.ParseAdvance(reply), from, to)
-		return nil
 	}
+	return err
 }
 
 func (a *advance) build(call *luascripts.Call, from, to int) {
@@ -263,22 +252,6 @@ func (a *advance) children(it *luascripts.AdvanceItem, c *Claimed) {
 }
 
 func (a *advance) queue(name string) int { return queueAmong(&a.input.Queues, a.p, name) }
-
-// queueAmong returns the position of a queue among those of a call, where it is put
-// first if it is new.
-func queueAmong(queues *[]luascripts.TurnQueue, p *partition, name string) int {
-	for i := range *queues {
-		if (*queues)[i].Name == name {
-			return i
-		}
-	}
-	k := p.keys.queue(name)
-	*queues = append(*queues, luascripts.TurnQueue{
-		Name: name, Leased: k.leased, Scheduled: k.scheduled, Retrying: k.retrying, Snoozed: k.snoozed, Waiting: k.waiting,
-		Completed: k.completed, Discarded: k.discarded, Cancelled: k.cancelled, Waiters: k.waiters, Ready: k.ready,
-	})
-	return len(*queues) - 1
-}
 
 // tx is the transaction as the script has it.
 func (a *advance) tx(content *wire.Content) (ops []luascripts.TxOp) {

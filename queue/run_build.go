@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
@@ -24,108 +22,6 @@ const (
 	// buildFlight is how many calls may be under way on one partition.
 	buildFlight = 2
 )
-
-// runBatcher groups the runs of many steps that are enqueued on one partition: what
-// waits when a call comes back travels with the next one.
-type runBatcher struct {
-	part *partition
-
-	mu      sync.Mutex
-	waiting []*runItem
-	flight  int
-	closed  bool
-}
-
-// add puts a run in line and sees to it that somebody sends it.
-func (b *runBatcher) add(it *runItem) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		it.fail(ErrClosed)
-		return
-	}
-	b.waiting = append(b.waiting, it)
-	if b.flight < min(len(b.waiting), buildFlight) {
-		b.flight++
-		b.part.client.work.Go(b.run)
-	}
-}
-
-// close refuses what comes from now on.
-func (b *runBatcher) close() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.closed = true
-}
-
-// withdraw removes a run that still waits.
-func (b *runBatcher) withdraw(it *runItem) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	at := slices.Index(b.waiting, it)
-	if at >= 0 {
-		b.waiting = slices.Delete(b.waiting, at, at+1)
-	}
-	return at >= 0
-}
-
-// next takes what fits into one call, a large run alone, or signs off.
-func (b *runBatcher) next() []*runItem {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	n, ids, size := 0, 0, 0
-	for _, it := range b.waiting {
-		ids, size = ids+1+len(it.nodes), size+it.size+len(it.graph)
-		if n > 0 && (ids > luascripts.MaxIDs || size > batchBytes) {
-			break
-		}
-		n++
-	}
-	if n == 0 {
-		b.flight--
-		return nil
-	}
-	batch := slices.Clone(b.waiting[:n])
-	b.waiting = slices.Delete(b.waiting, 0, n)
-	return batch
-}
-
-func (b *runBatcher) run() {
-	lanes := &b.part.enqueues.lanes
-	s := buildSender{p: b.part, lane: lanes.take()}
-	for {
-		batch := b.next()
-		if batch == nil {
-			lanes.put(s.lane)
-			return
-		}
-		if err := s.announce(batch); err != nil {
-			fail(batch, err)
-			continue
-		}
-		if len(batch) == 1 && batch[0].large() {
-			s.sendLarge(batch[0])
-		} else {
-			s.send(batch)
-		}
-	}
-}
-
-func (it *runItem) large() bool {
-	return len(it.nodes) > buildNodes || it.size+len(it.graph) > batchBytes
-}
-
-// fail answers the run with an error.
-func (it *runItem) fail(err error) {
-	it.receipt.Err = err
-	it.ticket.settle(1)
-}
-
-func fail(batch []*runItem, err error) {
-	for _, it := range batch {
-		it.fail(err)
-	}
-}
 
 // buildSender makes the calls.
 type buildSender struct {
@@ -187,66 +83,6 @@ func (it *runItem) refuse(r luascripts.BuildRefusal) {
 		return
 	}
 	*it.receipt = cyclone.Receipt{ID: holder, Existing: true}
-}
-
-// sendLarge stores a run chunk by chunk. A run that is not committed has no effect
-// and is removed when its time has passed.
-func (s *buildSender) sendLarge(it *runItem) {
-	id, done := int64(0), 0
-	for done < len(it.nodes) {
-		end := s.chunkEnd(it, done)
-		phase := luascripts.BuildAdd
-		switch {
-		case end == len(it.nodes):
-			phase = luascripts.BuildCommit
-		case done == 0:
-			phase = luascripts.BuildOpen
-		}
-		fresh := 0
-		if done == 0 {
-			fresh = 1
-		}
-		answer, err := s.call(fresh, it.size, it.replicas, func(next func() int64) {
-			s.reset()
-			if done == 0 {
-				id = next()
-			}
-			run := s.newRun(it, id, phase)
-			if phase == luascripts.BuildCommit {
-				s.begin(it, &run)
-			}
-			s.bodies(it, &run, done, end)
-			s.input.Runs = append(s.input.Runs, run)
-		})
-		if err == nil && len(answer.Refused) > 0 {
-			it.refuse(answer.Refused[0])
-			it.ticket.settle(1)
-			return
-		}
-		if err != nil {
-			it.fail(fmt.Errorf("workflow %s: %d of %d nodes were sent: %w", it.name, done, len(it.nodes), err))
-			return
-		}
-		if done = end; done == len(it.nodes) {
-			it.receipt.ID = cyclone.RunID(id)
-			s.tell(it, answer.NowMS)
-		}
-	}
-	it.ticket.settle(1)
-}
-
-// chunkEnd is where the chunk ends that begins at a node. The first one is never
-// the last one, so that a large run has an opening and a commit.
-func (s *buildSender) chunkEnd(it *runItem, from int) int {
-	end, size := from, 0
-	for end < len(it.nodes) && end-from < buildNodes && (end == from || size+len(it.nodes[end].body) <= batchBytes) {
-		size += len(it.nodes[end].body)
-		end++
-	}
-	if from == 0 && end == len(it.nodes) {
-		end--
-	}
-	return end
 }
 
 func (s *buildSender) reset() {

@@ -98,19 +98,25 @@ func (p *partition) forget(l *lane) {
 	_, _ = pipe.Exec(ctx)
 }
 
-// operate is session for a single call outside the hot path: it takes a lane,
-// and another one if the first is void.
-func (p *partition) operate(ctx context.Context, script *luascripts.Script, build func(*luascripts.Call)) ([]any, error) {
+// numbered makes a numbered call on an idle lane, and on another one if that is void.
+// build fills the call anew for each lane.
+func (p *partition) numbered(ctx context.Context, script *luascripts.Script, call *luascripts.Call, budget time.Duration, build func()) ([]any, error) {
 	for {
 		l := p.calls.take()
-		var call luascripts.Call
-		build(&call)
-		reply, err := p.session(ctx, l, script, &call, &tries{budget: p.client.cfg.ResendFor})
+		call.Reset()
+		build()
+		reply, err := p.session(ctx, l, script, call, &tries{budget: budget})
 		p.calls.put(l)
 		if !errors.Is(err, errLaneVoid) {
 			return reply, err
 		}
 	}
+}
+
+// operate is numbered for a single call outside the hot path.
+func (p *partition) operate(ctx context.Context, script *luascripts.Script, build func(*luascripts.Call)) ([]any, error) {
+	var call luascripts.Call
+	return p.numbered(ctx, script, &call, p.client.cfg.ResendFor, func() { build(&call) })
 }
 
 // resend sends the call until it is answered, the budget is used up or ctx is

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"strconv"
 
 	"github.com/cyclone-queue/cyclone"
@@ -86,22 +85,12 @@ func (b *suspension) end(from int) int {
 }
 
 func (b *suspension) send(ctx context.Context, from, to int) error {
-	p := b.p
-	for {
-		l := p.calls.take()
-		var call luascripts.Call
-		b.build(&call, from, to)
-		reply, err := p.session(ctx, l, luascripts.Suspend, &call, &tries{})
-		p.calls.put(l)
-		if errors.Is(err, errLaneVoid) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
+	var call luascripts.Call
+	reply, err := b.p.numbered(ctx, luascripts.Suspend, &call, 0, func() { b.build(&call, from, to) })
+	if err == nil {
 		b.read(reply, from, to)
-		return nil
 	}
+	return err
 }
 
 func (b *suspension) build(call *luascripts.Call, from, to int) {
