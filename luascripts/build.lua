@@ -149,26 +149,12 @@ local function store(r, phase, id)
   end
 end
 
-local function take_key(id, digest, scope, former)
-  if former then
-    redis.call('HDEL', uniqof, former)
-  end
-  redis.call('HSET', uniq, digest, id)
-  if scope == 0 then
-    redis.call('ZREM', uniqx, digest)
-    redis.call('HSET', uniqof, id, 's' .. digest) -- as if it had started: no enqueue replaces it
-  else
-    redis.call('HSET', uniqof, id, 'd' .. digest)
-    redis.call('ZADD', uniqx, score(now + scope), digest)
-  end
-end
-
 local function start(r, id, former)
   local part = parts[r]
   local at = part.at
-  local digest, deadline = ARGV[at + 6], ARGV[at + 8]
-  if digest ~= '' then
-    take_key(id, digest, tonumber(ARGV[at + 7]), former)
+  local digest, scope, deadline = ARGV[at + 6], tonumber(ARGV[at + 7]), ARGV[at + 8]
+  if digest ~= '' then -- As if it had started: no enqueue replaces it.
+    hold_key(uniq, uniqof, uniqx, digest, id, scope > 0 and 'd' or 's', scope > 0 and now + scope, former)
   end
   if deadline ~= '' then
     local ends = score(due_at(deadline, now))

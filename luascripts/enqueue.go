@@ -22,6 +22,10 @@ type EnqueueGroup struct {
 	IDs, Bodies []string
 }
 
+// ConflictRequest is the rule for the key of a request: existing, and the key is there
+// until its time, whatever becomes of its holder.
+const ConflictRequest = 3
+
 // EnqueueItem is any other step.
 type EnqueueItem struct {
 	Queue, Lane int // indexes from 0
@@ -29,7 +33,7 @@ type EnqueueItem struct {
 	Due         string // "" now, "+ms" from now, or ms since 1970
 	Body        string
 	Digest      string // of its unique key, "" for none
-	Conflict    int    // 0 existing, 1 reject, 2 replace
+	Conflict    int    // 0 existing, 1 reject, 2 replace, or ConflictRequest
 	ScopeMS     int64  // 0: while unfinished
 }
 

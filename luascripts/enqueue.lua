@@ -10,7 +10,8 @@
 --   nq, then nq queue names;
 --   ngroups, then per group of plain ready steps: queue index, lane index (1-3), n, n x (id, body), n x id;
 --   nitems, then per item: queue index, lane index, id, due ('' now, '+ms' from now, or ms), body,
---   digest ('' none), conflict rule (0 existing, 1 reject, 2 replace), scope (0 while unfinished, or ms)
+--   digest ('' none), conflict rule (0 existing, 1 reject, 2 replace, 3 existing, of a request), scope (0 while
+--   unfinished, or ms)
 -- RETURNS: {0, now ms, first id of the block or 0, {item index, holder id, replaced 0/1, ...}}
 --   or {status < 0}: -1 no session, -2 stale, -3 gap, -4 ids lost, -5 body too large
 --@include clock
@@ -171,18 +172,9 @@ for i = 0, nitems - 1 do
   else
     redis.call('HSET', steps, id, body)
     added = added + 1
-    if former then
-      redis.call('HDEL', uniqof, former)
-    end
     if digest ~= '' then
-      redis.call('HSET', uniq, digest, id)
-      if scope == 0 then
-        redis.call('ZREM', uniqx, digest)
-        redis.call('HSET', uniqof, id, 'u' .. digest)
-      else
-        redis.call('HSET', uniqof, id, 'd' .. digest)
-        redis.call('ZADD', uniqx, score(now + scope), digest)
-      end
+      local mark = scope == 0 and 'u' or rule == '3' and 'r' or 'd'
+      hold_key(uniq, uniqof, uniqx, digest, id, mark, scope > 0 and now + scope, former)
     end
     place(q, l, id, due)
     if watched then

@@ -48,15 +48,10 @@ local function open_again(id, limit, digest, line)
   if holder and holder ~= id then
     return 'conflict=' .. holder
   end
-  if former then
-    redis.call('HDEL', uniqof, former)
-  end
   redis.call('ZREM', discarded, id)
   redis.call('ZREM', cancelled, id)
   if digest ~= '' then
-    redis.call('ZREM', uniqx, digest)
-    redis.call('HSET', uniq, digest, id)
-    redis.call('HSET', uniqof, id, 's' .. digest)
+    hold_key(uniq, uniqof, uniqx, digest, id, 's', nil, former)
   end
   local s, u, interrupted, old_limit = read_tries(tries, id)
   write_tries(tries, id, s, u, interrupted, limit > 0 and limit or old_limit, s + u)

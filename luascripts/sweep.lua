@@ -253,13 +253,8 @@ function apply.a(o)
   if holder and holder ~= o.id then
     return false, 'conflict=' .. holder
   end
-  if former then
-    redis.call('HDEL', uniqof, former)
-  end
   if o.to ~= '' then
-    redis.call('ZREM', uniqx, o.to)
-    redis.call('HSET', uniq, o.to, o.id)
-    redis.call('HSET', uniqof, o.id, 's' .. o.to)
+    hold_key(uniq, uniqof, uniqx, o.to, o.id, 's', nil, former)
   end
   move(o, 'r')
   redis.call('HDEL', run_key(o.r), 'fin', 'dl')

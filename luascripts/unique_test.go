@@ -131,6 +131,24 @@ func TestUniqueForATimeIsFreedByOperators(t *testing.T) {
 	})
 }
 
+// TestUniqueOfARequest: its key is there until its time, whatever becomes of its holder.
+func TestUniqueOfARequest(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.enqueue(item("1", unique("A", 1000, luascripts.ConflictRequest)), item("2", unique("B", 1000, luascripts.ConflictRequest)),
+			item("3", unique("C", 1000, luascripts.ConflictRequest)), item("4", unique("D", 1000, luascripts.ConflictRequest)))
+		l.settle(luascripts.OpComplete, l.claim(1)...)
+		l.cancel("2")
+		l.delete("3")
+		l.purge("ready:q:d", true, 10)
+		l.equal(l.content("uniq"), []string{"A=1", "B=2", "C=3", "D=4"})
+		l.equal(l.content("uniqof"), []string{"1=rA", "2=rB", "3=rC", "4=rD"})
+		l.equal(l.enqueue(item("5", unique("C", 1000, luascripts.ConflictRequest))).Conflicts, []luascripts.Conflict{{Holder: "3"}})
+		l.now += 1001
+		l.equal(len(l.enqueue(item("6", unique("C", 1000, luascripts.ConflictRequest))).Conflicts), 0)
+	})
+}
+
 // TestUniqueHolderWithoutBody: a key whose holder is gone is free.
 func TestUniqueHolderWithoutBody(t *testing.T) {
 	t.Parallel()

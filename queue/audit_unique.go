@@ -24,7 +24,11 @@ const (
 	heldUnstarted = "u"
 	heldStarted   = "s"
 	heldForTime   = "d"
+	heldByRequest = "r"
 )
+
+// endsByTime tells that a key is not freed when its holder ends.
+func endsByTime(mark string) bool { return mark == heldForTime || mark == heldByRequest }
 
 // wrongHolders is the check of digests.
 func (p *partition) wrongHolders(ctx context.Context, digests []string) (map[string]string, error) {
@@ -56,11 +60,11 @@ func (p *partition) wrongHolders(ctx context.Context, digests []string) (map[str
 		case ids[i] == "": // freed meanwhile
 		case of != digest:
 			wrong[digest] = fmt.Sprintf("its holder %s does not know of it", ids[i])
-		case mark == heldForTime && !timed[i]:
+		case endsByTime(mark) && !timed[i]:
 			wrong[digest] = "nothing says when it ends"
-		case mark != heldForTime && bodies.Val()[i] == nil:
+		case !endsByTime(mark) && bodies.Val()[i] == nil:
 			wrong[digest] = fmt.Sprintf("its holder %s is gone", ids[i])
-		case mark != heldForTime && ended[i]:
+		case !endsByTime(mark) && ended[i]:
 			wrong[digest] = fmt.Sprintf("its holder %s has ended", ids[i])
 		}
 	}
@@ -133,7 +137,7 @@ func (p *partition) wrongDigests(ctx context.Context, ids []string) (map[string]
 		mark, digest := cutMark(values[i])
 		switch {
 		case values[i] == "": // freed meanwhile
-		case mark != heldUnstarted && mark != heldStarted && mark != heldForTime:
+		case mark != heldUnstarted && mark != heldStarted && !endsByTime(mark):
 			wrong[ids[i]] = fmt.Sprintf("its mark is %.80q", values[i])
 		case holder != ids[i]:
 			wrong[ids[i]] = fmt.Sprintf("%s, which it should hold, is held by %q", digest, holder)

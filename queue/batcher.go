@@ -225,7 +225,7 @@ func (s *batchSender) build(p *partition, l *lane, batch []*item) (replicas int)
 		}
 		in.Items = append(in.Items, luascripts.EnqueueItem{
 			Queue: q, Lane: it.lane, ID: id, Due: it.due, Body: it.body,
-			Digest: it.digest, Conflict: int(it.conflict), ScopeMS: it.scopeMS,
+			Digest: it.digest, Conflict: it.rule(), ScopeMS: it.scopeMS,
 		})
 	}
 	in.Groups = groups

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/wire"
+	"github.com/cyclone-queue/cyclone/luascripts"
 )
 
 // requestKeyLife is how long a request key finds the run that it made.
@@ -30,7 +31,8 @@ type item struct {
 	due         string // as luascripts.EnqueueItem.Due
 	body        string
 	digest      string
-	key         string // the unique key as the user wrote it
+	key         string // the unique or request key as the user wrote it
+	request     bool   // it is a request key
 	conflict    wire.Conflict
 	scopeMS     int64
 	replicas    int
@@ -42,6 +44,14 @@ type item struct {
 
 // plain tells that the item only needs a body and a place in ready.
 func (it *item) plain() bool { return it.due == "" && it.digest == "" }
+
+// rule is what the script does about a held key.
+func (it *item) rule() int {
+	if it.request {
+		return luascripts.ConflictRequest
+	}
+	return int(it.conflict)
+}
 
 // fail answers the item with an error.
 func (it *item) fail(err error) {
@@ -83,7 +93,7 @@ func (c *Client) prepare(it *item, spec *wire.Spec) error {
 		it.key, it.conflict, it.scopeMS = o.Unique.Key, o.Unique.Conflict, o.Unique.Scope.Milliseconds()
 		it.digest = digestOf("u", it.queue, it.kind, it.key, payload)
 	case o.Set.Has(wire.FieldRequestKey):
-		it.key, it.scopeMS = o.RequestKey, requestKeyLife.Milliseconds()
+		it.key, it.request, it.scopeMS = o.RequestKey, true, requestKeyLife.Milliseconds()
 		it.digest = digestOf("r", it.queue, it.kind, it.key, nil)
 	}
 	env := Envelope{Kind: it.kind, Queue: it.queue, Priority: wire.Priority(it.lane), Codec: codec, Payload: payload, EnqueuedMs: c.clock.nowMS(), Meta: o.Meta, Parent: it.parent}

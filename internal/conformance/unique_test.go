@@ -259,6 +259,11 @@ func TestRequestKey(t *testing.T) {
 		mustFind(l, id, "", cyclone.WithRequestKey("order 7"))
 		mustMake(l, "", cyclone.WithRequestKey("order 8"))
 		mustMake(l, "", uniqueBy("order 7")) // another kind of key
+		gone := mustMake(l, "", cyclone.WithRequestKey("order 9"))
+		if err := l.Client().Delete(l.Context(), gone); err != nil {
+			l.Fatal(err)
+		}
+		mustFind(l, gone, "", cyclone.WithRequestKey("order 9")) // it was made, and removed since
 		w := l.Start(worker.Config{}, cyclone.NewAction("job", func(cyclone.Context, string) error { return nil }))
 		l.Pass(time.Minute)
 		_ = w.Stop()

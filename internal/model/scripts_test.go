@@ -105,7 +105,7 @@ func (b *bench) enqueue(t *rapid.T) {
 		it.Due = b.space.Now + rapid.SampledFrom([]int64{0, 0, 1, 500, 5000, -5}).Draw(t, "due")
 		it.Digest = digestOf(t, it.Queue)
 		if it.Digest != "" {
-			it.Rule = model.Conflict(rapid.IntRange(0, 2).Draw(t, "rule"))
+			it.Rule = model.Conflict(rapid.IntRange(0, 3).Draw(t, "rule"))
 			it.Scope = rapid.SampledFrom([]int64{0, 0, 1000, 20_000}).Draw(t, "scope")
 		}
 		items = append(items, it)

@@ -133,10 +133,10 @@ func (s *Space) forget(id string, result bool) {
 }
 
 // free frees the unique key of a step that ends. Only an operator frees one that
-// is held for a time.
+// is held for a time, and nobody that of a request.
 func (s *Space) free(id string, byOperator bool) {
 	held := s.Held[id]
-	if held == "" || held[0] == 'd' && !byOperator {
+	if held == "" || held[0] == 'r' || held[0] == 'd' && !byOperator {
 		return
 	}
 	digest := held[1:]

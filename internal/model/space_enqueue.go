@@ -10,6 +10,7 @@ const (
 	Existing Conflict = iota
 	Reject
 	Replace
+	OfRequest // as Existing, and only time frees the key
 )
 
 // Item is one step to enqueue.
@@ -50,6 +51,8 @@ func (s *Space) Enqueue(block int64, items []Item) (first int64, refused []Refus
 		case it.Digest == "":
 		case it.Scope == 0:
 			s.hold(it.Digest, it.ID, 'u', 0)
+		case it.Rule == OfRequest:
+			s.hold(it.Digest, it.ID, 'r', s.Now+it.Scope)
 		default:
 			s.hold(it.Digest, it.ID, 'd', s.Now+it.Scope)
 		}

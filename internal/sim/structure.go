@@ -156,13 +156,14 @@ func (s *shard) sides(steps map[string]*step) (wrong []string) {
 			continue
 		}
 		_, byTime := timed[digest]
+		lasts := held[0] == 'd' || held[0] == 'r'
 		st := steps[id]
 		switch {
-		case held[0] == 'd' && !byTime:
+		case lasts && !byTime:
 			complain("the key %s is held for a time that is not noted, by %s", digest, id)
-		case held[0] != 'd' && byTime:
+		case !lasts && byTime:
 			complain("the key %s is held by %s for a time and while it is unfinished", digest, id)
-		case held[0] != 'd' && (st == nil || st.State == Absent || st.Ended()):
+		case !lasts && (st == nil || st.State == Absent || st.Ended()):
 			complain("the key %s is held by %s, which has ended", digest, id)
 		}
 	}

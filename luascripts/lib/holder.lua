@@ -11,3 +11,18 @@ local function holder_of(uniq, uniqx, steps, digest, now)
   end
   return id, nil
 end
+
+-- hold_key gives a key to an id, in place of a former one that still stands there, with a mark as lib/unique has them:
+-- until a time in ms, or while the id is unfinished.
+local function hold_key(uniq, uniqof, uniqx, digest, id, mark, ends, former)
+  if former then
+    redis.call('HDEL', uniqof, former)
+  end
+  redis.call('HSET', uniq, digest, id)
+  redis.call('HSET', uniqof, id, mark .. digest)
+  if ends then
+    redis.call('ZADD', uniqx, score(ends), digest)
+  else
+    redis.call('ZREM', uniqx, digest)
+  end
+end

@@ -117,10 +117,11 @@ func (a *audit) unique() {
 		if run := a.runs[id]; run != nil {
 			unfinished = !run.State.Finished()
 		}
-		if mark[0] != 'd' && !unfinished {
+		byTime := mark[0] == 'd' || mark[0] == 'r'
+		if !byTime && !unfinished {
 			a.find("unique key %s is held by run %s, which is finished", digest, id)
 		}
-		if (mark[0] == 'd') == ends[digest].IsZero() {
+		if byTime == ends[digest].IsZero() {
 			a.find("unique key %s of run %s (%c) and its end (%v) do not agree", digest, id, mark[0], ends[digest])
 		}
 	}

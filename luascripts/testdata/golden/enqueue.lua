@@ -10,7 +10,8 @@
 --   nq, then nq queue names;
 --   ngroups, then per group of plain ready steps: queue index, lane index (1-3), n, n x (id, body), n x id;
 --   nitems, then per item: queue index, lane index, id, due ('' now, '+ms' from now, or ms), body,
---   digest ('' none), conflict rule (0 existing, 1 reject, 2 replace), scope (0 while unfinished, or ms)
+--   digest ('' none), conflict rule (0 existing, 1 reject, 2 replace, 3 existing, of a request), scope (0 while
+--   unfinished, or ms)
 -- RETURNS: {0, now ms, first id of the block or 0, {item index, holder id, replaced 0/1, ...}}
 --   or {status < 0}: -1 no session, -2 stale, -3 gap, -4 ids lost, -5 body too large
 -- clock: Redis' own time in whole milliseconds, the only clock that decides anything.
@@ -82,6 +83,21 @@ local function holder_of(uniq, uniqx, steps, digest, now)
     return nil, id
   end
   return id, nil
+end
+
+-- hold_key gives a key to an id, in place of a former one that still stands there, with a mark as lib/unique has them:
+-- until a time in ms, or while the id is unfinished.
+local function hold_key(uniq, uniqof, uniqx, digest, id, mark, ends, former)
+  if former then
+    redis.call('HDEL', uniqof, former)
+  end
+  redis.call('HSET', uniq, digest, id)
+  redis.call('HSET', uniqof, id, mark .. digest)
+  if ends then
+    redis.call('ZADD', uniqx, score(ends), digest)
+  else
+    redis.call('ZREM', uniqx, digest)
+  end
 end
 -- stats: counts a transition in its minute and in its total.
 local function count(stats, now, verb, n)
@@ -247,18 +263,9 @@ for i = 0, nitems - 1 do
   else
     redis.call('HSET', steps, id, body)
     added = added + 1
-    if former then
-      redis.call('HDEL', uniqof, former)
-    end
     if digest ~= '' then
-      redis.call('HSET', uniq, digest, id)
-      if scope == 0 then
-        redis.call('ZREM', uniqx, digest)
-        redis.call('HSET', uniqof, id, 'u' .. digest)
-      else
-        redis.call('HSET', uniqof, id, 'd' .. digest)
-        redis.call('ZADD', uniqx, score(now + scope), digest)
-      end
+      local mark = scope == 0 and 'u' or rule == '3' and 'r' or 'd'
+      hold_key(uniq, uniqof, uniqx, digest, id, mark, scope > 0 and now + scope, former)
     end
     place(q, l, id, due)
     if watched then

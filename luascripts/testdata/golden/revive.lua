@@ -73,6 +73,21 @@ local function holder_of(uniq, uniqx, steps, digest, now)
   end
   return id, nil
 end
+
+-- hold_key gives a key to an id, in place of a former one that still stands there, with a mark as lib/unique has them:
+-- until a time in ms, or while the id is unfinished.
+local function hold_key(uniq, uniqof, uniqx, digest, id, mark, ends, former)
+  if former then
+    redis.call('HDEL', uniqof, former)
+  end
+  redis.call('HSET', uniq, digest, id)
+  redis.call('HSET', uniqof, id, mark .. digest)
+  if ends then
+    redis.call('ZADD', uniqx, score(ends), digest)
+  else
+    redis.call('ZREM', uniqx, digest)
+  end
+end
 -- tries: what others than the lease holder count for a step, as 'started unstarted interruptions limit
 -- base': lost leases by whether the attempt had started, shutdown interruptions, the operator's absolute
 -- attempt limit (0: none), and the lost leases that an operator's retry has forgiven.
@@ -147,15 +162,10 @@ local function open_again(id, limit, digest, line)
   if holder and holder ~= id then
     return 'conflict=' .. holder
   end
-  if former then
-    redis.call('HDEL', uniqof, former)
-  end
   redis.call('ZREM', discarded, id)
   redis.call('ZREM', cancelled, id)
   if digest ~= '' then
-    redis.call('ZREM', uniqx, digest)
-    redis.call('HSET', uniq, digest, id)
-    redis.call('HSET', uniqof, id, 's' .. digest)
+    hold_key(uniq, uniqof, uniqx, digest, id, 's', nil, former)
   end
   local s, u, interrupted, old_limit = read_tries(tries, id)
   write_tries(tries, id, s, u, interrupted, limit > 0 and limit or old_limit, s + u)

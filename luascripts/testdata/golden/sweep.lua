@@ -76,12 +76,13 @@ local function wake(waiters, paused, queue, channel, partition, now)
   redis.call('PUBLISH', channel .. newest[1], partition)
 end
 -- unique: frees the unique keys of steps that ended. uniqof has id -> mark..digest; the mark is 'u' (held
--- while unfinished, not started yet), 's' (the same, claimed at least once) or 'd' (held for a duration:
--- only an operator who removes the step frees it before its time).
+-- while unfinished, not started yet), 's' (the same, claimed at least once), 'd' (held for a duration: only an
+-- operator who removes the step frees it before its time) or 'r' (of a request: it is there until its time).
 local function free_unique(uniq, uniqof, ended, by_operator)
   local held = redis.call('HMGET', uniqof, unpack(ended))
   for i = 1, #ended do
-    if held[i] and (by_operator or string.sub(held[i], 1, 1) ~= 'd') then
+    local mark = held[i] and string.sub(held[i], 1, 1) or 'r'
+    if mark ~= 'r' and (by_operator or mark ~= 'd') then
       local digest = string.sub(held[i], 2)
       if redis.call('HGET', uniq, digest) == ended[i] then
         redis.call('HDEL', uniq, digest)
@@ -102,6 +103,21 @@ local function holder_of(uniq, uniqx, steps, digest, now)
     return nil, id
   end
   return id, nil
+end
+
+-- hold_key gives a key to an id, in place of a former one that still stands there, with a mark as lib/unique has them:
+-- until a time in ms, or while the id is unfinished.
+local function hold_key(uniq, uniqof, uniqx, digest, id, mark, ends, former)
+  if former then
+    redis.call('HDEL', uniqof, former)
+  end
+  redis.call('HSET', uniq, digest, id)
+  redis.call('HSET', uniqof, id, mark .. digest)
+  if ends then
+    redis.call('ZADD', uniqx, score(ends), digest)
+  else
+    redis.call('ZREM', uniqx, digest)
+  end
 end
 -- tries: what others than the lease holder count for a step, as 'started unstarted interruptions limit
 -- base': lost leases by whether the attempt had started, shutdown interruptions, the operator's absolute
@@ -427,13 +443,8 @@ function apply.a(o)
   if holder and holder ~= o.id then
     return false, 'conflict=' .. holder
   end
-  if former then
-    redis.call('HDEL', uniqof, former)
-  end
   if o.to ~= '' then
-    redis.call('ZREM', uniqx, o.to)
-    redis.call('HSET', uniq, o.to, o.id)
-    redis.call('HSET', uniqof, o.id, 's' .. o.to)
+    hold_key(uniq, uniqof, uniqx, o.to, o.id, 's', nil, former)
   end
   move(o, 'r')
   redis.call('HDEL', run_key(o.r), 'fin', 'dl')
