@@ -10,11 +10,12 @@ import (
 	"github.com/cyclone-queue/cyclone/luascripts"
 )
 
-func (l *lab) open(lanes ...string) {
+// open opens lanes and returns the numbers of their last calls.
+func (l *lab) open(lanes ...string) []int64 {
 	l.Helper()
 	var c luascripts.Call
 	luascripts.OpenCall(&c, *named[luascripts.OpenKeys](l, ""), lanes...)
-	l.ok(luascripts.Open, &c)
+	return luascripts.OpenNumbers(l.ok(luascripts.Open, &c))
 }
 
 // item is an enqueue of body "b<id>" to the default lane of queue 0.

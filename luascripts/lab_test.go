@@ -44,8 +44,7 @@ func each(t *testing.T, f func(l *lab)) {
 
 func newLab(t *testing.T, s testserver.Server) *lab {
 	l := &lab{T: t, rdb: s.Client, base: s.Prefix + ":{0}:", messages: s.Prefix + ":messages", now: start}
-	l.open("c.1")
-	l.session.Lane = "c.1"
+	l.session = luascripts.Session{Lane: "c.1", Seq: l.open("c.1")[0]}
 	return l
 }
 

@@ -88,7 +88,7 @@ func TestTidyForgetsLanes(t *testing.T) {
 		l.equal(l.content("sessx"), []string{"d.2@0", "d.3@1"})
 		l.tidy(2)
 		l.equal(l.content("sessx"), []string{"d.3@1"})
-		l.equal(l.content("sess"), []string{"d.3=0_", "pad=" + padding})
+		l.equal(l.content("sess"), []string{"d.3=1800000000001_", "pad=" + padding})
 		l.tidy(2)
 		l.equal(l.content("sessx"), []string{"d.3@1"})
 	})

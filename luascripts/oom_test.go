@@ -1,6 +1,7 @@
 package luascripts_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -115,8 +116,8 @@ func TestMaxmemorySweeps(t *testing.T) {
 func TestMaxmemoryDrains(t *testing.T) {
 	t.Parallel()
 	atMaxmemory(t, func(l *lab) {
-		l.open("d.1", "c.1")
-		l.equal(l.content("sess")[len(l.content("sess"))-2], "d.1=0_")
+		opened := strconv.FormatInt(l.open("d.1", "c.1")[0], 10)
+		l.equal(l.content("sess")[len(l.content("sess"))-2], "d.1="+opened+"_")
 		l.equal(l.clamp(3_600_000, 5), 1)
 		l.equal(l.extend(3, "3:t1"), lost())
 		info := new(luascripts.Call)

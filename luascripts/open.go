@@ -1,5 +1,7 @@
 package luascripts
 
+import "strconv"
+
 // Open is the script that opens session lanes.
 var Open = load("open")
 
@@ -12,6 +14,17 @@ func OpenCall(c *Call, k OpenKeys, lanes ...string) {
 	for _, lane := range lanes {
 		c.arg(lane)
 	}
+}
+
+// OpenNumbers returns the number of each lane's last call, from which the next one
+// counts on.
+func OpenNumbers(reply []any) []int64 {
+	var numbers []int64
+	for _, word := range texts(reply[min(2, len(reply)):]) {
+		n, _ := strconv.ParseInt(word, 10, 64)
+		numbers = append(numbers, n)
+	}
+	return numbers
 }
 
 // Now returns the server's time in ms, which every reply of a session's call has

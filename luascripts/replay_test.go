@@ -51,6 +51,5 @@ func TestReplayTellsNothing(t *testing.T) {
 // others makes the calls from here on those of another session.
 func (l *lab) others() {
 	l.Helper()
-	l.open("c.2")
-	l.session = luascripts.Session{Lane: "c.2"}
+	l.session = luascripts.Session{Lane: "c.2", Seq: l.open("c.2")[0]}
 }

@@ -302,7 +302,22 @@ func TestSessionOpenKeepsNumbers(t *testing.T) {
 		l.ready("1")
 		l.now += 500
 		l.open("c.1", "c.2")
-		l.equal(l.content("sess"), []string{"c.1=1_0|", "c.2=0_", "pad=" + strings.Repeat(".", 65)})
+		l.equal(l.content("sess"), []string{"c.1=1800000000001_0|", "c.2=1800000000500_", "pad=" + padding})
 		l.equal(l.content("sessx"), []string{"c.1@500", "c.2@500"})
+	})
+}
+
+// TestSessionForgottenLane: a late duplicate of open that makes a forgotten lane
+// again opens it to no late call of the lane's first life.
+func TestSessionForgottenLane(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		late := l.enqueueCall(l.enqueueInput(item("1")))
+		l.now += 24 * 3_600_000
+		l.tidy(1)
+		l.equal(l.content("sess"), []string{"pad=" + padding})
+		l.open("c.1")
+		l.equal(luascripts.StatusOf(l.run(luascripts.Enqueue, late)), luascripts.Stale)
+		l.equal(l.content("steps"), nothing)
 	})
 }

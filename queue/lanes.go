@@ -60,7 +60,8 @@ func (lp *lanePool) put(l *lane) {
 	lp.idle = append(lp.idle, l)
 }
 
-// ensure opens the lane if it is new and renews it if it has been quiet.
+// ensure opens the lane if it is new and renews it if it has been quiet. It returns
+// errLaneVoid when the server has forgotten the lane meanwhile.
 func (p *partition) ensure(ctx context.Context, l *lane) error {
 	if l.name != "" && time.Since(l.renewed) < renewAfter {
 		return nil
@@ -76,6 +77,11 @@ func (p *partition) ensure(ctx context.Context, l *lane) error {
 		return err
 	}
 	p.client.clock.observe(luascripts.Now(reply))
-	l.name, l.renewed = name, time.Now()
+	seq := luascripts.OpenNumbers(reply)[0]
+	if l.name != "" && seq != l.seq {
+		l.void = true
+		return errLaneVoid
+	}
+	l.name, l.seq, l.renewed = name, seq, time.Now()
 	return nil
 }

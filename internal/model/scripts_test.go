@@ -60,7 +60,9 @@ func TestScriptsDoWhatTheModelDoes(t *testing.T) {
 func (b *bench) open(lanes ...string) {
 	c := new(luascripts.Call)
 	luascripts.OpenCall(c, *keys[luascripts.OpenKeys](b, "", 0), lanes...)
-	b.run(luascripts.Open, c)
+	for i, seq := range luascripts.OpenNumbers(b.run(luascripts.Open, c)) {
+		b.lanes[lanes[i]] = seq
+	}
 }
 
 // handOut makes the counter of ids one from which the bench's own ids may come.

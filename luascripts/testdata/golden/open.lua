@@ -1,8 +1,9 @@
 -- open: opens session lanes of a client, or renews the time they were last seen.
--- Opening a lane that exists keeps its number, so a late duplicate resets nothing.
+-- Opening a lane that exists keeps its number, so a late duplicate resets nothing. A new one begins with the time: where
+-- a late duplicate makes a lane again that was forgotten, late originals of its calls have other numbers.
 -- KEYS: sess sessx
 -- ARGV: lane names, each 'client.number'
--- RETURNS: {0, now ms}
+-- RETURNS: {0, now ms, number, ...}: per lane, that of its last call
 -- clock: Redis' own time in whole milliseconds, the only clock that decides anything.
 local function now_ms()
   local t = redis.call('TIME')
@@ -23,8 +24,10 @@ local now = now_ms()
 redis.call('HDEL', sess, '')
 -- The padding value keeps the hash out of its O(n) compact encoding.
 redis.call('HSETNX', sess, 'pad', string.rep('.', 65))
+local numbers = {}
 for i = 1, #ARGV do
-  redis.call('HSETNX', sess, ARGV[i], '0 ')
+  redis.call('HSETNX', sess, ARGV[i], score(now) .. ' ')
+  numbers[i] = string.match(redis.call('HGET', sess, ARGV[i]), '^%d+')
   redis.call('ZADD', sessx, score(now), ARGV[i])
 end
-return {0, now}
+return {0, now, unpack(numbers)}
