@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/floor"
+	"github.com/cyclone-queue/cyclone/bench/internal/parallel"
 )
 
 var bothCase = benchCase{
@@ -19,16 +22,16 @@ var bothCase = benchCase{
 }
 
 func floorBoth(ctx context.Context, l *lab) (sample, error) {
-	rdb := l.connect(2 * floorConnections)
+	rdb := l.connect(2 * floor.Connections)
 	defer rdb.Close()
 	jobs := l.size.both
 	return l.metered(ctx, jobs, func() (time.Duration, error) {
 		start := time.Now()
-		err := parallel(ctx, 2, func(ctx context.Context, i int) error {
+		err := parallel.Run(ctx, 2, func(ctx context.Context, i int) error {
 			if i == 0 {
-				return floorFill(ctx, rdb, jobs)
+				return floor.Fill(ctx, rdb, jobs, floorBody())
 			}
-			return floorDrain(ctx, rdb, jobs)
+			return floor.Drain(ctx, rdb, jobs)
 		})
 		return time.Since(start), err
 	})

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/floor"
 )
 
 var bulkCase = benchCase{
@@ -24,11 +26,11 @@ func floorBulk(ctx context.Context, l *lab) (sample, error) {
 
 // floorEnqueued measures the floor's bulk enqueue of so many jobs.
 func floorEnqueued(ctx context.Context, l *lab, jobs int) (sample, error) {
-	rdb := l.connect(floorConnections)
+	rdb := l.connect(floor.Connections)
 	defer rdb.Close()
 	return l.metered(ctx, jobs, func() (time.Duration, error) {
 		start := time.Now()
-		err := floorFill(ctx, rdb, jobs)
+		err := floor.Fill(ctx, rdb, jobs, floorBody())
 		return time.Since(start), err
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/floor"
 )
 
 var drainCase = benchCase{
@@ -20,14 +22,14 @@ var drainCase = benchCase{
 }
 
 func floorDrained(ctx context.Context, l *lab) (sample, error) {
-	rdb := l.connect(floorConnections)
+	rdb := l.connect(floor.Connections)
 	defer rdb.Close()
-	if err := floorFill(ctx, rdb, l.size.drain); err != nil {
+	if err := floor.Fill(ctx, rdb, l.size.drain, floorBody()); err != nil {
 		return nil, err
 	}
 	return l.metered(ctx, l.size.drain, func() (time.Duration, error) {
 		start := time.Now()
-		err := floorDrain(ctx, rdb, l.size.drain)
+		err := floor.Drain(ctx, rdb, l.size.drain)
 		return time.Since(start), err
 	})
 }

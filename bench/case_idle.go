@@ -7,6 +7,9 @@ import (
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/parallel"
+	"github.com/cyclone-queue/cyclone/bench/internal/redisserver"
 )
 
 var idleCase = benchCase{
@@ -41,19 +44,19 @@ func cycloneIdle(ctx context.Context, l *lab) (sample, error) {
 
 // watchIdle lets the worker calm down and then counts for a while.
 func (l *lab) watchIdle(ctx context.Context, sent *commandCounter) (sample, error) {
-	if err := pause(ctx, l.size.idle/4); err != nil {
+	if err := parallel.Pause(ctx, l.size.idle/4); err != nil {
 		return nil, err
 	}
-	before, err := commandCounts(ctx, l.admin)
+	before, err := redisserver.CommandCounts(ctx, l.admin)
 	if err != nil {
 		return nil, err
 	}
 	sentBefore := sent.total.Load()
-	if err := pause(ctx, l.size.idle); err != nil {
+	if err := parallel.Pause(ctx, l.size.idle); err != nil {
 		return nil, err
 	}
 	sentAfter := sent.total.Load()
-	after, err := commandCounts(ctx, l.admin)
+	after, err := redisserver.CommandCounts(ctx, l.admin)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/cyclone-queue/cyclone"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/floor"
+	"github.com/cyclone-queue/cyclone/bench/internal/redisserver"
 )
 
 // memoryRounds: memory does not drift, one repetition shows that.
@@ -36,9 +39,9 @@ var uniqueMemoryCase = benchCase{
 }
 
 func floorMemory(ctx context.Context, l *lab) (sample, error) {
-	rdb := l.connect(floorConnections)
+	rdb := l.connect(floor.Connections)
 	defer rdb.Close()
-	return l.weighed(ctx, l.size.memory, func() error { return floorFill(ctx, rdb, l.size.memory) })
+	return l.weighed(ctx, l.size.memory, func() error { return floor.Fill(ctx, rdb, l.size.memory, floorBody()) })
 }
 
 func (l *lab) cycloneMemory(ctx context.Context, request func(int) cyclone.Request) (sample, error) {
@@ -60,13 +63,13 @@ func unique(action *cyclone.Action[string]) func(int) cyclone.Request {
 
 // weighed returns the memory that each of the jobs took which fill enqueues.
 func (l *lab) weighed(ctx context.Context, jobs int, fill func() error) (sample, error) {
-	before, err := redisMemory(ctx, l.admin)
+	before, err := redisserver.Memory(ctx, l.admin)
 	if err != nil {
 		return nil, err
 	}
 	if err := fill(); err != nil {
 		return nil, err
 	}
-	after, err := redisMemory(ctx, l.admin)
+	after, err := redisserver.Memory(ctx, l.admin)
 	return sample{bytesPerJob: (after - before) / float64(jobs)}, err
 }

@@ -5,10 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/figures"
+	"github.com/cyclone-queue/cyclone/bench/internal/floor"
+	"github.com/cyclone-queue/cyclone/bench/internal/parallel"
 )
 
 var pickupCase = benchCase{
@@ -32,19 +37,19 @@ func pickupPause() time.Duration {
 func floorPickup(ctx context.Context, l *lab) (sample, error) {
 	rdb := l.connect(2)
 	defer rdb.Close()
-	subscription := rdb.Subscribe(ctx, floorChannel)
+	subscription := rdb.Subscribe(ctx, floor.Channel)
 	defer subscription.Close()
 	if _, err := subscription.Receive(ctx); err != nil {
 		return nil, err
 	}
 	started := make(chan time.Time, 1)
 	ctx, cancel := context.WithCancel(ctx)
-	worker := inBackground(func() error { return floorServe(ctx, rdb, subscription, started) })
+	worker := parallel.InBackground(func() error { return floorServe(ctx, rdb, subscription, started) })
 	waits, err := pickups(ctx, l.size.pickups, started, worker, func(i int) error {
-		return floorWakeScript.Run(ctx, rdb, floorEnqueueKeys, i, encodedPayload(), floorChannel).Err()
+		return floor.EnqueueAndWake(ctx, rdb, floor.Job{ID: strconv.Itoa(i), Body: floorBody()})
 	})
 	cancel()
-	if err = errors.Join(err, worker.wait()); err != nil {
+	if err = errors.Join(err, worker.Wait()); err != nil {
 		return nil, err
 	}
 	return latencies(waits), nil
@@ -53,7 +58,7 @@ func floorPickup(ctx context.Context, l *lab) (sample, error) {
 // floorServe claims one job for every message and says when it had it. It
 // completes the job with the next claim, as a worker does.
 func floorServe(ctx context.Context, rdb *redis.Client, wakes *redis.PubSub, started chan<- time.Time) error {
-	worker := newFloorWorker(rdb, "00000000")
+	worker := floor.NewWorker(rdb, "00000000")
 	messages := wakes.Channel()
 	for {
 		select {
@@ -61,13 +66,13 @@ func floorServe(ctx context.Context, rdb *redis.Client, wakes *redis.PubSub, sta
 			return nil // the normal end
 		case <-messages:
 		}
-		_, claimed, err := worker.turn(ctx, floorBatch)
+		_, claimed, err := worker.Turn(ctx, floor.Batch)
 		at := time.Now()
 		switch {
 		case err != nil:
 			return err
-		case claimed != 1:
-			return fmt.Errorf("a wake-up brought %d jobs, not 1", claimed)
+		case len(claimed) != 1:
+			return fmt.Errorf("a wake-up brought %d jobs, not 1", len(claimed))
 		}
 		select {
 		case <-ctx.Done():
@@ -79,10 +84,10 @@ func floorServe(ctx context.Context, rdb *redis.Client, wakes *redis.PubSub, sta
 
 // pickups calls enqueue n times, each time on an idle worker, and returns how
 // long each took until the worker had started.
-func pickups(ctx context.Context, n int, started <-chan time.Time, worker *background, enqueue func(i int) error) ([]float64, error) {
+func pickups(ctx context.Context, n int, started <-chan time.Time, worker *parallel.Background, enqueue func(i int) error) ([]float64, error) {
 	waits := make([]float64, 0, n)
 	for i := range n {
-		if err := pause(ctx, pickupPause()); err != nil {
+		if err := parallel.Pause(ctx, pickupPause()); err != nil {
 			return nil, err
 		}
 		before := time.Now()
@@ -92,8 +97,8 @@ func pickups(ctx context.Context, n int, started <-chan time.Time, worker *backg
 		select {
 		case at := <-started:
 			waits = append(waits, millis(at.Sub(before)))
-		case <-worker.ended:
-			return nil, errEndedEarly
+		case <-worker.Ended:
+			return nil, parallel.ErrEndedEarly
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -102,7 +107,7 @@ func pickups(ctx context.Context, n int, started <-chan time.Time, worker *backg
 }
 
 func latencies(waits []float64) sample {
-	return sample{p50Millis: quantile(waits, 0.5), p99Millis: quantile(waits, 0.99)}
+	return sample{p50Millis: figures.Quantile(waits, 0.5), p99Millis: figures.Quantile(waits, 0.99)}
 }
 
 func cyclonePickup(ctx context.Context, l *lab) (sample, error) {
@@ -121,7 +126,7 @@ func cyclonePickup(ctx context.Context, l *lab) (sample, error) {
 	}
 	defer p.close()
 	input := payload()
-	waits, err := pickups(ctx, l.size.pickups, started, w.background, func(int) error {
+	waits, err := pickups(ctx, l.size.pickups, started, w.Background, func(int) error {
 		_, err := cyclone.EnqueueAction(ctx, p.client, action, input)
 		return err
 	})

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/figures"
 )
 
 var scheduledCase = benchCase{
@@ -36,8 +38,8 @@ func cycloneScheduled(ctx context.Context, l *lab) (sample, error) {
 	}
 	return sample{
 		minMillis: slices.Min(late),
-		p50Millis: quantile(late, 0.5),
-		p99Millis: quantile(late, 0.99),
+		p50Millis: figures.Quantile(late, 0.5),
+		p99Millis: figures.Quantile(late, 0.99),
 	}, nil
 }
 

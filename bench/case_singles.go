@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/parallel"
 )
 
 const singleProducers = 50
@@ -35,8 +37,8 @@ func cycloneSingles(ctx context.Context, l *lab) (sample, error) {
 	action, input := declared(), payload()
 	return l.metered(ctx, l.size.singles, func() (time.Duration, error) {
 		start := time.Now()
-		err := parallel(ctx, singleProducers, func(ctx context.Context, i int) error {
-			_, n := share(l.size.singles, i, singleProducers)
+		err := parallel.Run(ctx, singleProducers, func(ctx context.Context, i int) error {
+			_, n := parallel.Share(l.size.singles, i, singleProducers)
 			for range n {
 				if _, err := cyclone.EnqueueAction(ctx, p.client, action, input); err != nil {
 					return err

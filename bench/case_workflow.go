@@ -9,6 +9,8 @@ import (
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/workflow"
 	"github.com/cyclone-queue/cyclone/workflow/step"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/parallel"
 )
 
 // Runs of many steps are compared with as many jobs of a single step, enqueued and
@@ -152,8 +154,8 @@ func cycloneRuns(ctx context.Context, l *lab, runs, steps int, make shape) (samp
 const runProducers = 50
 
 func (p *producer) enqueueRuns(ctx context.Context, runs int, b *workflow.Builder) error {
-	return parallel(ctx, runProducers, func(ctx context.Context, i int) error {
-		_, n := share(runs, i, runProducers)
+	return parallel.Run(ctx, runProducers, func(ctx context.Context, i int) error {
+		_, n := parallel.Share(runs, i, runProducers)
 		for range n {
 			if _, err := b.Enqueue(ctx, p.client); err != nil {
 				return err

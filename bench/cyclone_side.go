@@ -10,6 +10,8 @@ import (
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/worker"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/parallel"
 )
 
 // Cyclone's side of the cases. Enqueuer and worker have clients of their own,
@@ -41,8 +43,8 @@ func (p *producer) close() error { return errors.Join(p.client.Close(), p.rdb.Cl
 
 // fill enqueues jobs in chunks from several goroutines; request makes the i-th, from 0.
 func (p *producer) fill(ctx context.Context, jobs int, request func(i int) cyclone.Request) error {
-	return parallel(ctx, producers, func(ctx context.Context, worker int) error {
-		first, n := share(jobs, worker, producers)
+	return parallel.Run(ctx, producers, func(ctx context.Context, worker int) error {
+		first, n := parallel.Share(jobs, worker, producers)
 		requests := make([]cyclone.Request, 0, bulkChunk)
 		for done := 0; done < n; done += len(requests) {
 			requests = requests[:0]
@@ -60,7 +62,7 @@ func (p *producer) fill(ctx context.Context, jobs int, request func(i int) cyclo
 // running is a worker at work.
 type running struct {
 	*producer
-	*background
+	*parallel.Background
 	cancel context.CancelFunc
 }
 
@@ -79,7 +81,7 @@ func (l *lab) work(ctx context.Context, def cyclone.Definition, hooks ...redis.H
 	}
 	w.Register(def)
 	ctx, cancel := context.WithCancel(ctx)
-	return &running{p, inBackground(func() error { return w.Run(ctx) }), cancel}, nil
+	return &running{p, parallel.InBackground(func() error { return w.Run(ctx) }), cancel}, nil
 }
 
 // await returns nil when done is closed first, and an error when the worker
@@ -88,8 +90,8 @@ func (r *running) await(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:
 		return nil
-	case <-r.ended:
-		return errEndedEarly
+	case <-r.Ended:
+		return parallel.ErrEndedEarly
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -98,7 +100,7 @@ func (r *running) await(ctx context.Context, done <-chan struct{}) error {
 // stop ends the worker softly: what it finished is settled when it returns.
 func (r *running) stop() error {
 	r.cancel()
-	return errors.Join(r.wait(), r.close())
+	return errors.Join(r.Wait(), r.close())
 }
 
 // countdown closes done at the n-th call of hit.

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/redisserver"
 )
 
 // machine says where the figures come from.
@@ -23,7 +25,7 @@ type machine struct {
 }
 
 func describe(ctx context.Context, rdb *redis.Client) (machine, error) {
-	fields, err := info(ctx, rdb, "server")
+	fields, err := redisserver.Info(ctx, rdb, "server")
 	if err != nil {
 		return machine{}, err
 	}

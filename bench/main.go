@@ -21,6 +21,9 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/floor"
+	"github.com/cyclone-queue/cyclone/bench/internal/redisserver"
 )
 
 // settings are the command line.
@@ -38,7 +41,7 @@ const (
 	fullRounds  = 5
 	quickRounds = 1
 	// defaultConcurrency is as many steps as the floor has in flight.
-	defaultConcurrency = floorBatch * floorConnections
+	defaultConcurrency = floor.Batch * floor.Connections
 
 	exitFailure = 1
 	exitUsage   = 2
@@ -148,9 +151,9 @@ func connectTo(ctx context.Context, url string) (options *redis.Options, stop fu
 		options, err = redis.ParseURL(url)
 		return options, func() error { return nil }, err
 	}
-	s, err := startServer(ctx)
+	s, err := redisserver.Start(ctx, false)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%w; --redis URL names another server", err)
 	}
-	return &redis.Options{Addr: s.address}, s.stop, nil
+	return &redis.Options{Addr: s.Address}, s.Stop, nil
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/redisserver"
 )
 
 // reading is where the counters stand.
@@ -16,11 +18,11 @@ type reading struct {
 }
 
 func readCounters(ctx context.Context, rdb *redis.Client) (reading, error) {
-	micros, err := redisCPU(ctx, rdb)
+	micros, err := redisserver.CPU(ctx, rdb)
 	if err != nil {
 		return reading{}, err
 	}
-	counts, err := commandCounts(ctx, rdb)
+	counts, err := redisserver.CommandCounts(ctx, rdb)
 	if err != nil {
 		return reading{}, err
 	}

@@ -8,5 +8,5 @@ const payloadBytes = 100
 
 func payload() string { return strings.Repeat("x", payloadBytes-2) }
 
-// encodedPayload is what the floor stores: as many bytes as Cyclone's codec makes.
-func encodedPayload() []byte { return []byte(strings.Repeat("x", payloadBytes)) }
+// floorBody is what the floor stores: as many bytes as Cyclone's codec makes.
+func floorBody() string { return strings.Repeat("x", payloadBytes) }

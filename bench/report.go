@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/figures"
 )
 
 // report is the whole outcome of one run of the program.
@@ -29,7 +30,7 @@ func (r report) writeTable(w io.Writer) error {
 	rows := [][]string{{"figure", "floor", "Cyclone", "", "ratio", "", "target", "met"}}
 	missed := 0
 	for _, f := range r.Figures {
-		row := []string{f.Title, middle(f.Floor), middle(f.Cyclone), ends(f.Cyclone), middle(f.Ratio), ends(f.Ratio), f.Target, ""}
+		row := []string{f.Title, figures.Middle(f.Floor), figures.Middle(f.Cyclone), figures.Ends(f.Cyclone), figures.Middle(f.Ratio), figures.Ends(f.Ratio), f.Target, ""}
 		if f.Met != nil {
 			row[7] = "yes"
 			if !*f.Met {
@@ -42,7 +43,7 @@ func (r report) writeTable(w io.Writer) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n%d-byte payloads, worker concurrency %d, %d rounds; medians (min..max)\n\n",
 		r.Machine, r.PayloadBytes, r.Concurrency, r.Rounds)
-	writeAligned(&text, rows)
+	figures.WriteAligned(&text, rows, isNumber)
 	if missed > 0 {
 		fmt.Fprintf(&text, "\n%d targets missed.\n", missed)
 	}
@@ -53,60 +54,5 @@ func (r report) writeTable(w io.Writer) error {
 	return err
 }
 
-// numeric says which columns of the table are aligned to the right.
-var numeric = [...]bool{1: true, 2: true, 4: true, 7: false}
-
-// writeAligned pads every column to its widest cell.
-func writeAligned(w *strings.Builder, rows [][]string) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			fill := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if numeric[i] {
-				cell = fill + cell
-			} else {
-				cell += fill
-			}
-			if line.WriteString(cell); widths[i] > 0 {
-				line.WriteString("  ")
-			}
-		}
-		w.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-}
-
-func middle(s *spread) string {
-	if s == nil {
-		return "–"
-	}
-	return number(s.Median)
-}
-
-func ends(s *spread) string {
-	if s == nil || len(s.Samples) < 2 {
-		return ""
-	}
-	return "(" + number(s.Min) + ".." + number(s.Max) + ")"
-}
-
-// number prints three significant digits, and thousands with a k.
-func number(v float64) string {
-	switch size := max(v, -v); {
-	case size >= 9_999.5:
-		return fmt.Sprintf("%.0fk", v/1000)
-	case size >= 99.95:
-		return fmt.Sprintf("%.0f", v)
-	case size >= 9.995:
-		return fmt.Sprintf("%.1f", v)
-	case v == float64(int64(v)):
-		return fmt.Sprintf("%.0f", v)
-	default:
-		return fmt.Sprintf("%.2f", v)
-	}
-}
+// isNumber says which columns of the table are aligned to the right.
+func isNumber(column int) bool { return column == 1 || column == 2 || column == 4 }

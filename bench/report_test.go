@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/figures"
 )
 
 // faked is a report of invented figures: two rounds, one target met, one missed.
@@ -69,11 +71,11 @@ func TestQuantile(t *testing.T) {
 	t.Parallel()
 	values := []float64{4, 1, 3, 2}
 	for q, want := range map[float64]float64{0: 1, 0.5: 2.5, 0.99: 3.97, 1: 4} {
-		if got := quantile(values, q); math.Abs(got-want) > 1e-9 {
+		if got := figures.Quantile(values, q); math.Abs(got-want) > 1e-9 {
 			t.Errorf("quantile %g of %v is %g, not %g", q, values, got, want)
 		}
 	}
-	if !math.IsNaN(quantile(nil, 0.5)) {
+	if !math.IsNaN(figures.Quantile(nil, 0.5)) {
 		t.Error("no values have a quantile")
 	}
 }
@@ -84,7 +86,7 @@ func TestNumber(t *testing.T) {
 		0: "0", 3: "3", 0.336: "0.34", -0.5: "-0.50", 12.34: "12.3", 9.999: "10.0",
 		454.6: "455", 1500: "1500", 9999: "9999", 9999.6: "10k", 454_600: "455k",
 	} {
-		if got := number(value); got != want {
+		if got := figures.Number(value); got != want {
 			t.Errorf("%g prints as %q, not %q", value, got, want)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/figures"
 )
 
 // measurementTimeout bounds every single measurement.
@@ -59,10 +61,10 @@ func (r *runner) round(ctx context.Context, c benchCase, round, of int, all *rou
 	fmt.Fprintf(r.progress, "      round %d of %d", round+1, of)
 	first := c.figures[0].metric
 	if len(all.floor) > round {
-		fmt.Fprintf(r.progress, "   floor %s", number(all.floor[round][first]))
+		fmt.Fprintf(r.progress, "   floor %s", figures.Number(all.floor[round][first]))
 	}
 	if len(all.cyclone) > round {
-		fmt.Fprintf(r.progress, "   Cyclone %s", number(all.cyclone[round][first]))
+		fmt.Fprintf(r.progress, "   Cyclone %s", figures.Number(all.cyclone[round][first]))
 	}
 	fmt.Fprintln(r.progress)
 	return nil

@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/cyclone-queue/cyclone/bench/internal/figures"
+)
 
 // subject says which of a figure's values a target judges.
 type subject uint8
@@ -28,16 +32,16 @@ func (t target) String() string {
 	case medianRatio:
 		return fmt.Sprintf("%s %g × floor", sign, t.bound)
 	case medianValue:
-		return fmt.Sprintf("%s %s", sign, number(t.bound))
+		return fmt.Sprintf("%s %s", sign, figures.Number(t.bound))
 	case worstValue:
-		return fmt.Sprintf("always %s %s", sign, number(t.bound))
+		return fmt.Sprintf("always %s %s", sign, figures.Number(t.bound))
 	default:
 		return ""
 	}
 }
 
 // met judges; known is false where there is no target or no value.
-func (t target) met(cyclone, ratio *spread) (met, known bool) {
+func (t target) met(cyclone, ratio *figures.Spread) (met, known bool) {
 	var value float64
 	switch {
 	case t.of == medianRatio && ratio != nil:

@@ -21,6 +21,9 @@ const root = "."
 // public is what a program outside this module can import and is meant to.
 var public = []string{root, "retry", "queue", "worker", "workflow", "workflow/step", "dashboard", "cyclonetest"}
 
+// benchParts is what the programs under bench share.
+var benchParts = []string{"bench/internal/figures", "bench/internal/floor", "bench/internal/parallel", "bench/internal/redisserver"}
+
 // layer says what the packages under a path may import besides the standard
 // library. The longest path that fits a package is its layer; a package
 // without one fails the test, so that a new one gets its place on purpose.
@@ -53,7 +56,8 @@ var layers = []layer{
 	{path: "cli/cyclone", own: []string{"cli"}},
 	{path: "examples", own: with(public, "examples/devredis"), modules: []string{goRedis}},
 	{path: "examples/devredis", own: []string{root, "queue", "internal/embedded"}},
-	{path: "bench", own: public, modules: []string{goRedis}},
+	{path: "bench", own: with(public, benchParts...), modules: []string{goRedis}},
+	{path: "bench/internal", own: benchParts, modules: []string{goRedis}},
 
 	// Only tests and tools use these.
 	{path: "internal/embedded", modules: []string{miniredis, goRedis}},

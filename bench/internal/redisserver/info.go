@@ -1,4 +1,4 @@
-package main
+package redisserver
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// info returns the fields of one INFO section.
-func info(ctx context.Context, rdb *redis.Client, section string) (map[string]string, error) {
+// Info returns the fields of one INFO section.
+func Info(ctx context.Context, rdb *redis.Client, section string) (map[string]string, error) {
 	text, err := rdb.Info(ctx, section).Result()
 	if err != nil {
 		return nil, fmt.Errorf("INFO %s: %w", section, err)
@@ -32,9 +32,9 @@ func infoNumber(fields map[string]string, name string) (float64, error) {
 	return value, nil
 }
 
-// redisCPU is the processor time the server has used so far, in µs.
-func redisCPU(ctx context.Context, rdb *redis.Client) (float64, error) {
-	fields, err := info(ctx, rdb, "cpu")
+// CPU is the processor time the server has used so far, in µs.
+func CPU(ctx context.Context, rdb *redis.Client) (float64, error) {
+	fields, err := Info(ctx, rdb, "cpu")
 	if err != nil {
 		return 0, err
 	}
@@ -46,10 +46,10 @@ func redisCPU(ctx context.Context, rdb *redis.Client) (float64, error) {
 	return (user + system) * 1e6, err
 }
 
-// redisMemory is what the server has allocated, in bytes, less the buffers of
+// Memory is what the server has allocated, in bytes, less the buffers of
 // its clients, which are no part of the data.
-func redisMemory(ctx context.Context, rdb *redis.Client) (float64, error) {
-	fields, err := info(ctx, rdb, "memory")
+func Memory(ctx context.Context, rdb *redis.Client) (float64, error) {
+	fields, err := Info(ctx, rdb, "memory")
 	if err != nil {
 		return 0, err
 	}
@@ -61,9 +61,9 @@ func redisMemory(ctx context.Context, rdb *redis.Client) (float64, error) {
 	return used - clients, err
 }
 
-// commandCounts is how often each command has run, those that scripts call included.
-func commandCounts(ctx context.Context, rdb *redis.Client) (map[string]int, error) {
-	fields, err := info(ctx, rdb, "commandstats")
+// CommandCounts is how often each command has run, those that scripts call included.
+func CommandCounts(ctx context.Context, rdb *redis.Client) (map[string]int, error) {
+	fields, err := Info(ctx, rdb, "commandstats")
 	if err != nil {
 		return nil, err
 	}
