@@ -107,14 +107,36 @@ func TestCancelNode(t *testing.T) {
 		if got := read[single](t, e.ok(t, "cancel", "2", "--node", "total", "--json")); got.Node != "total" || got.RunID != 2 {
 			t.Errorf("%+v", got)
 		}
-		e.fails(t, ExitRefused, "many steps", "run-now", "2")
-		e.fails(t, ExitRefused, "many steps", "reschedule", "2", "--in", "1h")
 		if r := e.fails(t, ExitRefused, "its 4 steps", "delete", "3"); r.out != "" {
 			t.Error(r.out)
 		}
 		e.ok(t, "delete", "3", "--yes")
 		e.fails(t, ExitNotFound, "not found", "runs", "show", "3")
 		e.ok(t, "doctor")
+	})
+}
+
+func TestTimesOfNodes(t *testing.T) {
+	t.Parallel()
+	testserver.Each(t, func(t *testing.T, s testserver.Server) {
+		e := flows(t, s)
+		e.fails(t, ExitRefused, "many steps", "run-now", "2")
+		e.fails(t, ExitRefused, "many steps", "reschedule", "2", "--in", "1h")
+		e.fails(t, ExitRefused, "it waits for page-7", "run-now", "2", "total")
+		e.fails(t, ExitNotFound, "Did you mean page-7?", "run-now", "2", "page_7")
+		e.fails(t, ExitRefused, "ended", "reschedule", "3", "check", "--in", "1h")
+		e.fails(t, ExitUsage, "too much", "run-now", "2", "page-7", "--node", "page-7")
+		e.fails(t, ExitRefused, "cyclone signal 6 NAME", "run-now", "6")
+		e.fails(t, ExitNotFound, "no node", "run-now", "6", "other")
+		if out := e.ok(t, "reschedule", "2", "page-7", "--at", "2140-01-02T03:04:05Z"); !strings.HasPrefix(out, "page-7 of run 2 starts at ") {
+			t.Error(out)
+		}
+		if out := e.ok(t, "run-now", "2", "page-7"); out != "page-7 of run 2 is ready\n" {
+			t.Error(out)
+		}
+		if got := read[single](t, e.ok(t, "run-now", "2", "--node", "page-7", "--json")); got.Node != "page-7" || got.Operation != "run-now" {
+			t.Errorf("%+v", got)
+		}
 	})
 }
 

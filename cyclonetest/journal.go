@@ -196,5 +196,3 @@ func (j *journal) NowMS() int64 {
 	defer j.mu.Unlock()
 	return j.now
 }
-
-func (j *journal) Passed(ms int64) bool { return ms <= j.NowMS() }

@@ -228,16 +228,23 @@ func (l *lab) revive(ids ...string) []string {
 	return luascripts.Outcomes(l.ok(luascripts.Revive, l.reviveCall(steps...)))
 }
 
-func (l *lab) rescheduleCall(id, at string) *luascripts.Call {
+func (l *lab) rescheduleCall(step *luascripts.RescheduleStep) *luascripts.Call {
 	c := new(luascripts.Call)
-	luascripts.RescheduleCall(c, named[luascripts.RescheduleKeys](l, "q"), l.next(), l.channels(), 0, "q", []byte("detail"), id, 1, at)
+	k := named[luascripts.RescheduleKeys](l, "q")
+	k.Journal = l.key("journal:" + step.ID)
+	luascripts.RescheduleCall(c, k, l.next(), l.channels(), 0, "q", []byte("detail"), step)
 	return c
 }
 
 // reschedule moves a step to a time in ms, or to now for "".
 func (l *lab) reschedule(id, at string) string {
 	l.Helper()
-	return luascripts.RescheduleReply(l.ok(luascripts.Reschedule, l.rescheduleCall(id, at)))
+	return l.rescheduleStep(&luascripts.RescheduleStep{ID: id, Lane: 1, Due: at})
+}
+
+func (l *lab) rescheduleStep(step *luascripts.RescheduleStep) string {
+	l.Helper()
+	return luascripts.RescheduleReply(l.ok(luascripts.Reschedule, l.rescheduleCall(step)))
 }
 
 func (l *lab) pauseCall(pause bool) *luascripts.Call {

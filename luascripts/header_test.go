@@ -216,7 +216,8 @@ var bindings = map[string]func(c *luascripts.Call){
 		luascripts.ReviveCall(c, names[luascripts.ReviveKeys](), luascripts.Session{}, luascripts.Channels{}, 0, "q", nil, nil)
 	},
 	"reschedule": func(c *luascripts.Call) {
-		luascripts.RescheduleCall(c, names[luascripts.RescheduleKeys](), luascripts.Session{}, luascripts.Channels{}, 0, "q", nil, "1", 0, "")
+		luascripts.RescheduleCall(c, names[luascripts.RescheduleKeys](), luascripts.Session{}, luascripts.Channels{}, 0, "q", nil,
+			&luascripts.RescheduleStep{ID: "1", Times: []luascripts.RescheduleTime{{Field: "z:nap#1", Seen: "a", To: "b"}}})
 	},
 	"purge": func(c *luascripts.Call) {
 		luascripts.PurgeCall(c, names[luascripts.PurgeKeys](), luascripts.Session{}, luascripts.Channels{}, "q", true, 1)

@@ -70,18 +70,33 @@ func ReviveCall(c *Call, k *ReviveKeys, s Session, ch Channels, partition int, q
 // Outcomes returns what Cancel, Delete or Revive answered for each step.
 func Outcomes(reply []any) []string { return texts(list(reply, 2)) }
 
-// RescheduleKeys are the keys of Reschedule.
+// RescheduleKeys are the keys of Reschedule; Journal is the step's.
 type RescheduleKeys struct {
-	Steps, Sess, Subs, Paused, Waiters, Ready, Scheduled, Retrying, Snoozed string
+	Steps, Sess, Subs, Paused, Waiters, Ready, Scheduled, Retrying, Snoozed, Waiting, Journal string
 }
 
-// RescheduleCall fills c; due is in ms, or "" for now.
-func RescheduleCall(c *Call, k *RescheduleKeys, s Session, ch Channels, partition int, queue string, detail []byte, id string, lane int, due string) {
-	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Subs, k.Paused, k.Waiters, k.Ready, k.Scheduled, k.Retrying, k.Snoozed)
-	c.arg(s.Lane, s.Seq, ch.Events, ch.Wake, partition, queue, detail, id, lane, due)
+// RescheduleStep is the step that gets another time.
+type RescheduleStep struct {
+	ID    string
+	Lane  int
+	Due   string // in ms, or "" for now
+	Seen  string // the time in ms that it is expected to wait for, or "" for any
+	Times []RescheduleTime
 }
 
-// RescheduleReply returns the state that the step was found in.
+// RescheduleTime is an entry of a journal that moves along.
+type RescheduleTime struct{ Field, Seen, To string }
+
+// RescheduleCall fills c.
+func RescheduleCall(c *Call, k *RescheduleKeys, s Session, ch Channels, partition int, queue string, detail []byte, step *RescheduleStep) {
+	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Subs, k.Paused, k.Waiters, k.Ready, k.Scheduled, k.Retrying, k.Snoozed, k.Waiting, k.Journal)
+	c.arg(s.Lane, s.Seq, ch.Events, ch.Wake, partition, queue, detail, step.ID, step.Lane, step.Due, step.Seen)
+	for _, t := range step.Times {
+		c.arg(t.Field, t.Seen, t.To)
+	}
+}
+
+// RescheduleReply returns the state that the step was found in, or [Moved].
 func RescheduleReply(reply []any) string { return text(reply, 2) }
 
 // PurgeKeys are the keys of Purge; Index is the one to empty.
@@ -129,10 +144,12 @@ func StateCall(c *Call, k *StateKeys, id string) {
 	c.arg(id)
 }
 
-// States that are no index: Live is ready or running, Absent is no step.
+// States that are no index: Live is ready or running, Absent is no step, and Moved is
+// one that waits for another time than the caller has seen.
 const (
 	Live   = "live"
 	Absent = "absent"
+	Moved  = "moved"
 )
 
 // StateReply is all that is known of one step. State is the name of its index,

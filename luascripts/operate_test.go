@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/cyclone-queue/cyclone/luascripts"
 )
 
@@ -138,6 +140,35 @@ func TestRescheduleEachState(t *testing.T) {
 			"events 1800000000000/promoted q 4 0 0//detail",
 			"events 1800000000000/promoted q 5 0 0//detail",
 		})
+	})
+}
+
+// TestRescheduleMovesTheTimesOfATask along: those that are as they were seen, and only
+// where the step waits for the time that was seen.
+func TestRescheduleMovesTheTimesOfATask(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.ready("1")
+		l.claim(1)
+		l.suspend(l.sleeping("1:t1"))
+		due := l.now + 5000
+		l.put(l.rdb.ZAdd(ctx, l.key("waiting:q"), redis.Z{Score: float64(due*16 + 2), Member: "1"}))
+		l.put(l.rdb.HSet(ctx, l.key("journal:1"), "z:a#1", "old", "z:b#1", "other"))
+		step := &luascripts.RescheduleStep{ID: "1", Lane: 1, Due: strconv.FormatInt(due+1000, 10), Seen: strconv.FormatInt(due+1, 10),
+			Times: []luascripts.RescheduleTime{{Field: "z:a#1", Seen: "old", To: "new"}, {Field: "z:b#1", Seen: "old", To: "new"}, {Field: "z:c#1", Seen: "", To: "new"}}}
+		before := l.content("journal:1")
+		l.equal(l.rescheduleStep(step), luascripts.Moved)
+		l.equal(l.content("journal:1"), before)
+		l.equal(l.content("waiting:q"), []string{"1@5000l"})
+		step.Seen = strconv.FormatInt(due, 10)
+		l.equal(l.rescheduleStep(step), "waiting")
+		l.equal(l.content("waiting:q"), []string{"1@6000d"})
+		l.equal(l.content("journal:1"), []string{"z:a#1=new", "z:b#1=other"})
+		step.Due, step.Seen, step.Times = "", "", nil
+		l.equal(l.rescheduleStep(step), "waiting")
+		l.equal(l.content("ready:q:d"), []string{"1"})
+		l.equal(l.content("waiting:q"), nothing)
+		l.equal(l.rescheduleStep(step), luascripts.Live)
 	})
 }
 

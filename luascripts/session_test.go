@@ -37,7 +37,7 @@ var sessionCases = []sessionCase{
 	}, []int{0, 2}},
 	{luascripts.Reschedule, func(l *lab) *luascripts.Call {
 		everyState(l)
-		return l.rescheduleCall("1", "")
+		return l.rescheduleCall(&luascripts.RescheduleStep{ID: "1", Lane: 1})
 	}, []int{0, 2}},
 	{luascripts.Purge, func(l *lab) *luascripts.Call {
 		everyState(l)

@@ -69,12 +69,13 @@ var waking = map[string]func(l *lab){
 	},
 	"run now": func(l *lab) {
 		c := new(luascripts.Call)
-		luascripts.RescheduleCall(c, named[luascripts.RescheduleKeys](l, "q"), l.next(), l.channels(), 3, "q", nil, "62", 1, "")
+		luascripts.RescheduleCall(c, named[luascripts.RescheduleKeys](l, "q"), l.next(), l.channels(), 3, "q", nil, &luascripts.RescheduleStep{ID: "62", Lane: 1})
 		l.ok(luascripts.Reschedule, c)
 	},
 	"reschedule": func(l *lab) {
 		c := new(luascripts.Call)
-		luascripts.RescheduleCall(c, named[luascripts.RescheduleKeys](l, "q"), l.next(), l.channels(), 3, "q", nil, "62", 1, strconv.FormatInt(l.now+1, 10))
+		luascripts.RescheduleCall(c, named[luascripts.RescheduleKeys](l, "q"), l.next(), l.channels(), 3, "q", nil,
+			&luascripts.RescheduleStep{ID: "62", Lane: 1, Due: strconv.FormatInt(l.now+1, 10)})
 		l.ok(luascripts.Reschedule, c)
 	},
 }

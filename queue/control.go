@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/wire"
-	"github.com/cyclone-queue/cyclone/luascripts"
 )
 
 // Retry opens a discarded or cancelled step of a run again: it is ready at once
@@ -133,80 +130,4 @@ func (c *Client) Delete(ctx context.Context, id cyclone.RunID) error {
 		return fmt.Errorf("queue: delete run %v: %w", id, err)
 	}
 	return nil
-}
-
-// Reschedule makes a step that waits for its time wait until at instead, in whole
-// milliseconds, rounded up. It returns [cyclone.ErrNotFound] when nothing is kept
-// of the run, [ErrNotWaiting] when it is ready or running, and [ErrFinished] when
-// it has ended. A run of many steps has no time of its own and is refused.
-func (c *Client) Reschedule(ctx context.Context, id cyclone.RunID, at time.Time) error {
-	if at.IsZero() || !at.Before(wire.MaxStart) {
-		return fmt.Errorf("queue: reschedule run %v: time %v: must be before the year 2150 and not zero", id, at)
-	}
-	due := max(at.Add(time.Millisecond-1).UnixMilli(), 0)
-	return c.moveDue(ctx, id, strconv.FormatInt(due, 10))
-}
-
-// RunNow makes a step that waits for its time ready. It does nothing to one that
-// is ready or running, and returns the errors of [Client.Reschedule] otherwise.
-func (c *Client) RunNow(ctx context.Context, id cyclone.RunID) error {
-	if err := c.moveDue(ctx, id, ""); !errors.Is(err, ErrNotWaiting) {
-		return err
-	}
-	return nil
-}
-
-// ErrManySteps is returned when a run of many steps is to get another time: it has
-// none of its own. Nothing has changed.
-var ErrManySteps = errors.New("queue: it is a run of many steps, and has no time of its own")
-
-// moveDue gives a waiting step another due time in ms, "" for now.
-func (c *Client) moveDue(ctx context.Context, id cyclone.RunID, due string) error {
-	s, err := c.look(ctx, id)
-	if err != nil {
-		return err
-	}
-	if err := c.reschedule(ctx, s, due); err != nil {
-		return fmt.Errorf("queue: reschedule run %v: %w", id, err)
-	}
-	return nil
-}
-
-func (c *Client) reschedule(ctx context.Context, s *stored, due string) error {
-	if s.many {
-		return ErrManySteps
-	}
-	if s.state.Finished() {
-		return &endedError{s.state}
-	}
-	p, lane := s.part, int(s.env.Priority)
-	k, q := p.keys, p.keys.queue(s.queue)
-	reply, err := p.operate(ctx, luascripts.Reschedule, func(call *luascripts.Call) {
-		luascripts.RescheduleCall(call, &luascripts.RescheduleKeys{
-			Steps: k.steps(), Sess: k.sess(), Subs: k.subs(), Paused: k.paused(), Waiters: q.waiters, Ready: q.ready[lane],
-			Scheduled: q.scheduled, Retrying: q.retrying, Snoozed: q.snoozed,
-		}, luascripts.Session{}, p.channels(), p.number, s.queue, detailOf([]*stored{s}), s.text, lane, due)
-	})
-	if err != nil {
-		return err
-	}
-	switch found := luascripts.RescheduleReply(reply); found {
-	case luascripts.Absent:
-		return cyclone.ErrNotFound
-	case luascripts.Live:
-		return ErrNotWaiting
-	default:
-		c.emit(rescheduled(s, cyclone.StepState(found), due, timeOf(luascripts.Now(reply))))
-		return nil
-	}
-}
-
-func rescheduled(s *stored, found cyclone.StepState, due string, now time.Time) cyclone.StepEvent {
-	if due == "" {
-		return s.event(cyclone.EventPromoted, cyclone.StepReady, now)
-	}
-	e := s.event(cyclone.EventRescheduled, found, now)
-	ms, _ := strconv.ParseInt(due, 10, 64)
-	e.DueAt = timeOf(ms)
-	return e
 }

@@ -75,3 +75,20 @@ func ExampleClient_RetryMatching() {
 	}
 	fmt.Println(done.Done, "steps are ready again")
 }
+
+// Nobody has approved in time, and nobody will: the wait has timed out.
+func ExampleClient_RunNodeNow() {
+	var client *queue.Client
+	var runID cyclone.RunID
+	ctx := context.Background()
+	err := client.RunNodeNow(ctx, runID, "approval")
+	switch {
+	case errors.Is(err, queue.ErrBlocked):
+		fmt.Println(err) // and what it waits for
+	case errors.Is(err, queue.ErrAwaitsSignal):
+		err = client.Signal(ctx, runID, "approval", false)
+	}
+	if err != nil {
+		log.Print(err)
+	}
+}

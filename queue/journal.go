@@ -92,7 +92,7 @@ func entriesOf(fields map[string]string) map[string]string {
 	return fields
 }
 
-var entryKinds = string([]byte{wire.EntryRecord, wire.EntryTries, wire.EntryWake, wire.EntryChild, wire.EntryPause})
+var entryKinds = string([]byte{wire.EntryRecord, wire.EntryTries, wire.EntryWake, wire.EntryChild})
 
 // Recorded is an entry that a running task writes into its journal.
 type Recorded struct {

@@ -13,14 +13,9 @@ import (
 	"github.com/cyclone-queue/cyclone/luascripts"
 )
 
-var (
-	// ErrFinished is returned when a step that has ended is to be cancelled or to
-	// get another time. Nothing has changed.
-	ErrFinished = errors.New("queue: step has ended")
-	// ErrNotWaiting is returned when a step that does not wait for a time is to get
-	// another one: it is ready or running. Nothing has changed.
-	ErrNotWaiting = errors.New("queue: step does not wait for a time")
-)
+// ErrFinished is returned when a step that has ended is to be cancelled or to get
+// another time. Nothing has changed.
+var ErrFinished = errors.New("queue: step has ended")
 
 // The outcomes that scripts name beside states.
 const (

@@ -31,6 +31,7 @@ var transitions = []Transition{
 	{cyclone.StepScheduled, "promote", "by an operator", cyclone.StepReady, "reschedule"},
 	{cyclone.StepRetrying, "promote", "by an operator", cyclone.StepReady, "reschedule"},
 	{cyclone.StepSnoozed, "promote", "by an operator", cyclone.StepReady, "reschedule"},
+	{cyclone.StepWaiting, "promote", "by an operator", cyclone.StepReady, "reschedule"},
 	{cyclone.StepScheduled, "replace", "due at once, never claimed", cyclone.StepReady, "enqueue"},
 
 	{cyclone.StepReady, "claim", "", cyclone.StepRunning, "turn"},

@@ -19,8 +19,7 @@ import (
 // journal is one attempt of a task as its recorded steps see it, see [wire.Journal].
 type journal struct {
 	attempt *attempt
-	there   bool  // in Redis there is one, or has been
-	forced  int64 // the time that has come because an operator has said so
+	there   bool // in Redis there is one, or has been
 
 	mu      sync.Mutex
 	landed  sync.Cond         // flight has become 0
@@ -47,9 +46,6 @@ func newJournal(a *attempt, stored map[string]string) *journal {
 			j.records++
 		}
 	}
-	// A task that nothing but time brings back and that is here before its time was
-	// made to run now by an operator: for its steps that time has come.
-	j.forced, _ = record.DecodeTime([]byte(j.entries[queue.JournalField(wire.EntryPause, "")]))
 	j.landed.L = &j.mu
 	return j
 }
@@ -263,6 +259,3 @@ func (j *journal) Dice() float64 { return j.attempt.worker.cfg.Dice() }
 func (j *journal) NowMS() int64 {
 	return j.attempt.now.UnixMilli() + time.Since(j.attempt.began).Milliseconds()
 }
-
-// Passed implements [wire.Journal].
-func (j *journal) Passed(ms int64) bool { return ms <= j.forced || ms <= j.NowMS() }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
-	"github.com/cyclone-queue/cyclone/internal/record"
 	"github.com/cyclone-queue/cyclone/internal/wire"
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/retry"
@@ -61,11 +60,9 @@ func (a *attempt) suspend(ctx cyclone.Context, j *journal, pauses []wire.Suspens
 			a.report(ctx, f, s.Err, false, time.Duration(s.DueMS-j.NowMS())*time.Millisecond)
 		}
 	}
-	until := pause.DueMS
 	if len(pause.Signals) > 0 {
-		pause.In, until = wire.SuspendedWaiting, 0 // where signals look
+		pause.In = wire.SuspendedWaiting // where signals look
 	}
-	pause.Entries = append(pause.Entries, wire.Entry{Kind: wire.EntryPause, Value: record.AppendTime(nil, until)})
 	return queue.Suspend(a.claim, a.ordinal, pause, failure)
 }
 

@@ -205,7 +205,8 @@ func (b *bench) reschedule(t *rapid.T) {
 		want = "live" // the script looks at the indexes of what waits
 	}
 	b.session(luascripts.Reschedule, func(c *luascripts.Call, s luascripts.Session) {
-		luascripts.RescheduleCall(c, keys[luascripts.RescheduleKeys](b, q, lane), s, channels, 0, q, nil, id, int(lane), text)
+		luascripts.RescheduleCall(c, keys[luascripts.RescheduleKeys](b, q, lane), s, channels, 0, q, nil,
+			&luascripts.RescheduleStep{ID: id, Lane: int(lane), Due: text})
 	}, func(reply []any) any { return luascripts.RescheduleReply(reply) }, want)
 }
 

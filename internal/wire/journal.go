@@ -17,7 +17,6 @@ const (
 	EntryTries  byte = 't' // the tries that a recorded step has used up
 	EntryWake   byte = 'z' // when a sleep, or a wait's timeout, is over
 	EntryChild  byte = 'c' // the id of a child run that was started
-	EntryPause  byte = 'p' // until when the task was suspended last, 0 while a signal may rouse it
 )
 
 // ChildSignal is the signal that brings the outcome of the child run that the
@@ -84,9 +83,6 @@ type Journal interface {
 	Dice() float64
 	// NowMS is Redis' time, as well as the process knows it.
 	NowMS() int64
-	// Passed tells whether a time by Redis' clock has come, or an operator has made the
-	// task run as though it had.
-	Passed(ms int64) bool
 }
 
 // Suspension says how a suspended attempt comes back.

@@ -130,7 +130,7 @@ func (c *call) tries() record.Tries {
 	if err != nil {
 		return record.Tries{}
 	}
-	if !c.journal.Passed(tries.DueMS) {
+	if tries.DueMS > c.journal.NowMS() {
 		c.journal.Suspend(wire.Suspension{State: wire.SuspendedRetrying, DueMS: tries.DueMS})
 	}
 	return tries

@@ -251,5 +251,3 @@ func (j *journal) Rule() retry.Rule { return j.task.rule }
 func (j *journal) Generation() int  { return j.task.generation }
 func (j *journal) Dice() float64    { return 0.5 }
 func (j *journal) NowMS() int64     { return j.task.now }
-
-func (j *journal) Passed(ms int64) bool { return ms <= j.task.now }

@@ -34,7 +34,7 @@ func sleep(ctx context.Context, name string, until func(now int64) int64) error 
 	defer c.journal.End()
 	id := wire.StepID(c.name, c.occurrence, 0) // a sleep is over once and for all
 	due, entries := c.wake(id, min(until(c.journal.NowMS()), lastWake))
-	if c.journal.Passed(due) {
+	if due <= c.journal.NowMS() {
 		return nil
 	}
 	if err := c.alive(); err != nil {
