@@ -35,7 +35,8 @@ func CallStep[In, Out any](ctx context.Context, step *cyclone.Step[In, Out], in 
 // Tries of recorded steps that have to wait, sleeps, and waits with a timeout are over
 // at once: the handler runs again from the top, as it would. A wait takes the signals
 // given with [Signal]; one that has neither a signal nor a timeout is an error. Of a
-// child run, the handler is called like this one, once.
+// child run, the handler is called like this one, once; a child workflow is an error,
+// and what [Drain] is for.
 func CallTask[In, Out any](ctx context.Context, task *cyclone.Task[In, Out], in In) (Out, error) {
 	return callOf[Out](ctx, task, in)
 }

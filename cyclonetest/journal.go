@@ -178,6 +178,14 @@ func (j *journal) Start(ctx context.Context, id string, spec *wire.Spec) (int64,
 	return childRun, nil
 }
 
+// StartRun refuses: there is no queue for the nodes.
+func (j *journal) StartRun(_ context.Context, _ string, spec *wire.RunSpec) (int64, error) {
+	if err := spec.Err(); err != nil {
+		return 0, err
+	}
+	return 0, fmt.Errorf("cyclonetest: CallTask cannot run the child workflow %s: enqueue the task by a NewClient and use Drain", spec.Name)
+}
+
 func (j *journal) Encode(v any) (uint8, []byte, error) {
 	b, err := codec.Marshal(v)
 	return codec.ID(), b, err

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/cyclonetest"
+	"github.com/cyclone-queue/cyclone/workflow"
 	"github.com/cyclone-queue/cyclone/workflow/step"
 )
 
@@ -151,6 +153,37 @@ func TestCallTaskRunsChildren(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "else is only declared") {
 		t.Errorf("a child without a handler: %v", err)
 	}
+}
+
+// A child workflow needs a queue: the error says so, and Drain runs it.
+func TestTaskWithAChildWorkflow(t *testing.T) {
+	t.Parallel()
+	double := cyclone.NewStep("double", func(_ cyclone.Context, in int) (int, error) { return 2 * in, nil })
+	parent := cyclone.NewTask("parent", cyclone.HandlerFunc(func(ctx cyclone.Context, in int) (int, error) {
+		b := workflow.New("twice")
+		return workflow.RunChildFor(ctx, "twice", workflow.Run(b, "second", double, workflow.Run(b, "first", double, workflow.Value(in))))
+	}))
+	_, err := cyclonetest.CallTask(cyclonetest.NewContext(t), parent, 1)
+	if err == nil || !strings.Contains(err.Error(), "cannot run the child workflow twice") || !strings.Contains(err.Error(), "use Drain") {
+		t.Errorf("got %v", err)
+	}
+	bad := cyclone.NewTask("bad", cyclone.HandlerFunc(func(ctx cyclone.Context, _ int) (int, error) {
+		return 0, workflow.New("none").RunChild(ctx, "none")
+	}))
+	if _, err := cyclonetest.CallTask(cyclonetest.NewContext(t), bad, 1); err == nil || !strings.Contains(err.Error(), "it has no nodes") {
+		t.Errorf("got %v", err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		client := cyclonetest.NewClient(t)
+		run, err := cyclone.EnqueueTask(t.Context(), client, parent, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cyclonetest.Drain(t, client, parent, double)
+		if out, err := run.Wait(t.Context()); out != 20 || err != nil {
+			t.Errorf("%d, %v", out, err)
+		}
+	})
 }
 
 func TestCallTaskEndsWithItsContext(t *testing.T) {

@@ -6,11 +6,13 @@ package docs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/retry"
+	"github.com/cyclone-queue/cyclone/workflow"
 	"github.com/cyclone-queue/cyclone/workflow/step"
 )
 
@@ -49,6 +51,16 @@ func invoice(order Order) ([]byte, error) {
 	return pdf, err
 }
 
+func crawl(urls []string) (int, error) {
+	b := workflow.New("pages")
+	sizes := make([]workflow.Ref[int], len(urls))
+	for i, url := range urls {
+		sizes[i] = workflow.Run(b, fmt.Sprintf("page-%d", i), Crawl, workflow.Value(url))
+	}
+	total, err := workflow.RunChildFor(ctx, "crawl", workflow.Run(b, "total", Sum, workflow.All(sizes...)))
+	return total, err
+}
+
 func travel() error {
 	err := step.Parallel(ctx,
 		func(ctx context.Context) error { return reserve(ctx, "flight") },
@@ -68,4 +80,4 @@ func paid(event paidEvent) error {
 }
 
 // The functions are here to be compiled.
-var _ = []any{chargeOrUndo, decline, coolOff, invoice, travel, confirm, paid}
+var _ = []any{chargeOrUndo, decline, coolOff, invoice, crawl, travel, confirm, paid}

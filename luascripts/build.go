@@ -34,9 +34,9 @@ type BuildRun struct {
 	Graph  string // the envelope that is stored under the run's id
 	Nodes  int    // how many nodes the run has
 	KeepMS int64  // how long the run stays when it has ended
-	Up     string // "member name" of a step that waits for the run under that signal, or ""
 
 	// Of BuildWhole, BuildOpen and BuildCommit. Open only looks whether the key is free.
+	Up      string // "member name" of a step that waits for the run under that signal, or ""
 	Digest  string // of the run's unique key, "" for none
 	ScopeMS int64  // 0: while unfinished
 

@@ -9,7 +9,8 @@
 --   wake = channel prefix; events = channel; partition; detail = details of the roots' events;
 --   nq, then nq queue names;
 --   nruns, then per run: phase (b whole, o open, a add, c commit), id, graph, n = nodes, keep = ms that it stays when
---   it has ended, up = 'member name' that waits for it or '', digest ('' none), scope (0 while unfinished, or ms),
+--   it has ended, up = 'member name' that waits for it or '' (with each part), digest ('' none), scope (0 while
+--   unfinished, or ms),
 --   deadline ('' none, '+ms' from now, or ms), swept = 1 when the sweep has to release roots, expiry = ms from now,
 --   nbodies, nblocked, nroots, then nbodies x ('run.node', body), nblocked x ('d<node>', count),
 --   nroots x (queue index, lane index (1-3), 'run.node', due ('' now, '+ms' from now, or ms))
@@ -153,8 +154,9 @@ local function start(r, id, former)
   local part = parts[r]
   local at = part.at
   local digest, scope, deadline = ARGV[at + 6], tonumber(ARGV[at + 7]), ARGV[at + 8]
-  if digest ~= '' then -- As if it had started: no enqueue replaces it.
-    hold_key(uniq, uniqof, uniqx, digest, id, scope > 0 and 'd' or 's', scope > 0 and now + scope, former)
+  if digest ~= '' then -- As if it had started: no enqueue replaces it. That of a child is a request's.
+    local mark = scope == 0 and 's' or ARGV[at + 5] ~= '' and 'r' or 'd'
+    hold_key(uniq, uniqof, uniqx, digest, id, mark, scope > 0 and now + scope, former)
   end
   if deadline ~= '' then
     local ends = score(due_at(deadline, now))

@@ -147,6 +147,10 @@ func TestBuildOfAHeldKey(t *testing.T) {
 		l.equal(l.content("uniq"), []string{"A=1", "B=3", "C=8"})
 		l.equal(l.content("uniqof"), []string{"1=uA", "3=sB", "8=sC"})
 		l.equal(l.content("uniqx"), nothing)
+
+		// That of a child is held like a request's.
+		l.build(l.graphRun("9", 1, keyed("D", 50), func(r *luascripts.BuildRun) { r.Up = "2 x#1" }))
+		l.equal(count(l, "uniqof", "9=rD"), 1)
 	})
 }
 

@@ -36,6 +36,14 @@ type Parent struct {
 	Step, Signal string
 }
 
+// text is the parent as the scripts have it, "" for none.
+func (p *Parent) text() string {
+	if p == nil {
+		return ""
+	}
+	return p.Step + " " + p.Signal
+}
+
 const flagWide = 1
 
 // appendPart appends nil, or the array: index, flags, children as arrays of index,

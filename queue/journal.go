@@ -3,13 +3,11 @@ package queue
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/record"
 	"github.com/cyclone-queue/cyclone/internal/wire"
 	"github.com/cyclone-queue/cyclone/luascripts"
@@ -193,37 +191,4 @@ func (p *partition) signals(c *Claimed) string {
 		return p.keys.run(c.ID.String())
 	}
 	return p.keys.journal(c.id())
-}
-
-// StartChild enqueues a run of one step on the claim's partition, whose end comes to
-// the claimed step as the signal of the given name. However often it is called for the
-// same signal within 24 hours, one run is made.
-func (s *Store) StartChild(ctx context.Context, c *Claimed, signal string, spec *wire.Spec) (cyclone.RunID, error) {
-	child := *spec
-	o := child.Effective()
-	if o.Set.Has(wire.FieldUnique) || o.Set.Has(wire.FieldRequestKey) {
-		return 0, fmt.Errorf("%s: a child run has no unique key and no request key: it is started once in any case", spec.Kind)
-	}
-	child.Options.Set |= wire.FieldRequestKey
-	child.Options.RequestKey = "child " + c.id() + " " + signal
-	items := make([]item, 1)
-	items[0].parent = &Parent{Step: c.id(), Signal: signal}
-	if err := s.client.prepare(&items[0], &child); err != nil {
-		return 0, err
-	}
-	d, err := s.client.join(ctx)
-	if err != nil {
-		return 0, err
-	}
-	var receipt cyclone.Receipt
-	t := &ticket{done: make(chan struct{})}
-	t.left.Store(1)
-	items[0].ticket, items[0].receipt = t, &receipt
-	d.parts[c.partition].enqueues.add(items)
-	select {
-	case <-t.done:
-		return receipt.ID, receipt.Err
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
-	}
 }

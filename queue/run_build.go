@@ -94,10 +94,10 @@ func (s *buildSender) newRun(it *runItem, id int64, phase luascripts.BuildPhase)
 	text := strconv.FormatInt(id, 10)
 	run := luascripts.BuildRun{
 		Key: s.p.keys.run(text), ID: text, Phase: phase, ExpiryMS: buildExpiry.Milliseconds(),
-		Digest: it.digest, ScopeMS: it.scopeMS,
+		Up: it.parent.text(), Digest: it.digest, ScopeMS: it.scopeMS,
 	}
 	if phase == luascripts.BuildWhole || phase == luascripts.BuildOpen {
-		run.Graph, run.Nodes, run.KeepMS, run.Up = it.graph, len(it.nodes), it.keepMS, it.parent
+		run.Graph, run.Nodes, run.KeepMS = it.graph, len(it.nodes), it.keepMS
 	}
 	return run
 }

@@ -106,7 +106,7 @@ func (p *partition) nextChildren(ctx context.Context, index string, list bool) (
 
 // childItem is the work of telling whoever waits for the child.
 func (s *stored) childItem() string {
-	return strings.Join([]string{"c", s.text, s.env.Parent.Step, s.env.Parent.Signal}, " ")
+	return "c " + s.text + " " + s.env.Parent.text()
 }
 
 // AskChild has the outcome of a child run told to the claimed step again, as the signal

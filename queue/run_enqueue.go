@@ -21,15 +21,11 @@ import (
 // again. It returns a [cyclone.DuplicateError] when the key is held and the rule is
 // Reject, and the error of [Client.Enqueue] otherwise.
 func (c *Client) EnqueueRun(ctx context.Context, spec *wire.RunSpec) (cyclone.Receipt, error) {
-	return c.enqueueRun(ctx, spec, nil)
-}
-
-func (c *Client) enqueueRun(ctx context.Context, spec *wire.RunSpec, parent *Parent) (cyclone.Receipt, error) {
 	if c.closed.Load() {
 		return cyclone.Receipt{}, ErrClosed
 	}
 	var it runItem
-	if err := c.prepareRun(&it, spec, parent); err != nil {
+	if err := c.prepareRun(&it, spec); err != nil {
 		return cyclone.Receipt{}, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -39,14 +35,18 @@ func (c *Client) enqueueRun(ctx context.Context, spec *wire.RunSpec, parent *Par
 	if err != nil {
 		return cyclone.Receipt{}, err
 	}
+	return d.parts[c.placeRun(ctx, d, it.digest)].build(ctx, &it)
+}
+
+// build stores a run that was prepared. The receipt has the error too.
+func (p *partition) build(ctx context.Context, it *runItem) (cyclone.Receipt, error) {
 	it.ticket, it.receipt = &ticket{done: make(chan struct{})}, new(cyclone.Receipt)
 	it.ticket.left.Store(1)
-	part := d.parts[c.placeRun(ctx, d, it.digest, parent)]
-	part.builds.add(&it)
+	p.builds.add(it)
 	select {
 	case <-it.ticket.done:
 	case <-ctx.Done():
-		if part.builds.withdraw(&it) {
+		if p.builds.withdraw(it) {
 			return cyclone.Receipt{}, ctx.Err()
 		}
 		err := fmt.Errorf("%w: %w", cyclone.ErrUnknownOutcome, context.Cause(ctx))
@@ -56,15 +56,10 @@ func (c *Client) enqueueRun(ctx context.Context, spec *wire.RunSpec, parent *Par
 }
 
 // placeRun chooses the partition of a new run.
-func (c *Client) placeRun(ctx context.Context, d *deployment, digest string, parent *Parent) int {
+func (c *Client) placeRun(ctx context.Context, d *deployment, digest string) int {
 	n := len(d.parts)
 	if n == 1 {
 		return 0
-	}
-	if parent != nil {
-		if step, ok := parseStepID(parent.Step); ok {
-			return int(step.Run) & (n - 1)
-		}
 	}
 	if digest != "" {
 		return home(digest, n)

@@ -26,7 +26,7 @@ type runItem struct {
 	graph    string // the envelope that holds the graph
 	keepMS   int64
 	deadline string
-	parent   string // "step signal", "" for none
+	parent   *Parent // of a child run
 	digest   string
 	key      string // as the user wrote it
 	conflict wire.Conflict
@@ -52,7 +52,7 @@ type runNode struct {
 
 // prepareRun checks a run and encodes it. Nothing is written yet. What is wrong
 // comes back together.
-func (c *Client) prepareRun(it *runItem, spec *wire.RunSpec, parent *Parent) error {
+func (c *Client) prepareRun(it *runItem, spec *wire.RunSpec) error {
 	if err := c.checkRun(spec); err != nil {
 		spec.Reject(-1, err)
 	}
@@ -72,13 +72,13 @@ func (c *Client) prepareRun(it *runItem, spec *wire.RunSpec, parent *Parent) err
 	if spec.Deadline > 0 {
 		it.deadline = "+" + strconv.FormatInt(milliseconds(spec.Deadline), 10)
 	}
-	if parent != nil {
-		it.parent, it.keepMS = parent.Step+" "+parent.Signal, max(it.keepMS, childKept.Milliseconds())
+	if it.parent != nil {
+		it.keepMS = max(it.keepMS, childKept.Milliseconds())
 	}
 	it.identify(spec)
 	env := Envelope{
 		Kind: spec.Name, Priority: wire.Default, Codec: codecGraph, Payload: g.Append(nil), EnqueuedMs: now, Meta: spec.Options.Meta,
-		Set: wire.FieldRetention, RetentionMs: it.keepMS, Parent: parent,
+		Set: wire.FieldRetention, RetentionMs: it.keepMS, Parent: it.parent,
 	}
 	if it.scopeMS == 0 {
 		env.Digest = it.digest // a retry takes the key again

@@ -190,48 +190,6 @@ func (j *journal) Take(_ context.Context, signal, id string, deadline int64) (pa
 // timeout is the record of a wait that has timed out.
 var timeout = string(record.AppendTimeout(nil))
 
-// Start implements [wire.Journal].
-func (j *journal) Start(_ context.Context, id string, spec *wire.Spec) (child int64, err error) {
-	a := j.attempt
-	if b, ok := j.Entry(wire.EntryChild, id); ok {
-		if child, err := record.DecodeTime(b); err == nil {
-			return child, j.ask(id, child)
-		}
-	}
-	var run cyclone.RunID
-	var refused error
-	err = a.persist("start child run", func(ctx context.Context) (err error) {
-		run, err = a.worker.store.StartChild(ctx, a.claim, wire.ChildSignal(id), spec)
-		if err != nil && !queue.Passing(err) {
-			refused, err = err, nil
-		}
-		return err
-	})
-	if err != nil {
-		j.lose(err)
-	}
-	if refused != nil {
-		return 0, refused
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.unsaved = append(j.unsaved, wire.Entry{Kind: wire.EntryChild, ID: id, Value: record.AppendTime(nil, int64(run))})
-	return int64(run), nil
-}
-
-// ask sees to it that a child run that has ended is told of, whatever became of its
-// word when it ended.
-func (j *journal) ask(id string, child int64) error {
-	a := j.attempt
-	err := a.persist("ask after child run", func(ctx context.Context) error {
-		return a.worker.store.AskChild(ctx, a.claim, cyclone.RunID(child), wire.ChildSignal(id))
-	})
-	if err != nil {
-		j.lose(err)
-	}
-	return err
-}
-
 // Encode implements [wire.Journal].
 func (j *journal) Encode(v any) (uint8, []byte, error) { return j.attempt.worker.client.Encode(v) }
 

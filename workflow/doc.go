@@ -19,6 +19,9 @@
 // A failure of one node fails the run, unless everything downstream of it declares
 // otherwise with [OnDepFailure].
 //
+// A task starts a workflow as a child and waits for it with [RunChildFor] and
+// [Builder.RunChild].
+//
 // Limits: 20,000 nodes, 100,000 dependencies, and for each node's input what the
 // client's configuration allows (1 MiB unless it says otherwise).
 package workflow

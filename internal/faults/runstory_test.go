@@ -79,7 +79,7 @@ func tellRuns(t *testing.T, addr, prefix string, retries int) []string {
 }
 
 // task records steps, one of which fails once, waits for a signal that comes and for
-// one that does not, sleeps and has a child run.
+// one that does not, sleeps and has child runs of one step and of many.
 func (s *runStory) task(ctx cyclone.Context, key string) (string, error) {
 	note := func(name string, fails int) func(context.Context) (string, error) {
 		return func(context.Context) (string, error) {
@@ -111,7 +111,13 @@ func (s *runStory) task(ctx cyclone.Context, key string) (string, error) {
 		return "", cyclone.Permanent(fmt.Errorf("got %w, want a timeout", err))
 	}
 	n, err := step.Run(ctx, "child", s.part, "child of "+key)
-	return fmt.Sprint(first, second, word, n), err
+	if err != nil {
+		return "", err
+	}
+	b := workflow.New("inner")
+	before := workflow.Run(b, "before", s.part, workflow.Value("first of "+key))
+	m, err := workflow.RunChildFor(ctx, "inner", workflow.Run(b, "after", s.part, workflow.Value("second of "+key), workflow.After(before)))
+	return fmt.Sprint(first, second, word, n+m), err
 }
 
 // round makes each call once.

@@ -24,6 +24,9 @@ func (a *auditor) flowMoved(c *change) string {
 		if c.script != "build" {
 			return "only a build makes a run"
 		}
+		if c.shard.runs[c.id]["up"] != "" {
+			a.cover.ChildRuns++
+		}
 	case n.State == Absent:
 		if c.script != "forget" || !b.State.Ended() {
 			return "only what has ended is forgotten"

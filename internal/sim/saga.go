@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/workflow"
 	steps "github.com/cyclone-queue/cyclone/workflow/step"
 )
 
 // sagas are what tasks with recorded steps may do between these. N is how many.
-var sagas = []string{"plain", "plain", "tries", "crash", "sleep", "wait", "wait", "wait", "wait", "wait", "child", "parallel", "fatal"}
+var sagas = []string{"plain", "plain", "tries", "crash", "sleep", "wait", "wait", "wait", "wait", "wait", "child", "flow", "flow", "parallel", "fatal"}
 
 // signalName is what sagas wait for.
 const signalName = "go"
@@ -108,6 +109,12 @@ func (s *telling) between(ctx context.Context, i int) error {
 			return err
 		}
 		s.w.audit.saw(s.id, "child", got)
+	case s.job.Plan == "flow" && i == 0:
+		got, err := workflow.RunChildFor(ctx, "flow", s.flow())
+		if err != nil {
+			return err
+		}
+		s.w.audit.saw(s.id, "flow", got)
 	case s.job.Plan == "parallel" && i == 0:
 		return steps.Parallel(ctx, func(ctx context.Context) error { return s.do(ctx, "left") }, func(ctx context.Context) error {
 			if err := s.do(ctx, "right"); err != nil {
@@ -117,6 +124,17 @@ func (s *telling) between(ctx context.Context, i int) error {
 		})
 	}
 	return nil
+}
+
+// flow is a child run of many steps.
+func (s *telling) flow() workflow.Ref[string] {
+	b := workflow.New("flow")
+	node := func(name, plan string, after ...workflow.Dependency) workflow.Ref[string] {
+		j := job{Key: name + "-" + s.job.Key, Plan: plan, N: 1, Work: s.job.Work, Delay: -1}
+		return workflow.Run(b, name, s.w.kinds.step, workflow.Value(j.String()), workflow.After(after...))
+	}
+	first := node("n0", "ok")
+	return node("n2", "ok", first, node("n1", "fail", first))
 }
 
 // times counts the calls with the same key: how often there was one before.

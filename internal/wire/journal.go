@@ -71,6 +71,9 @@ type Journal interface {
 	// the signal [ChildSignal]. The error is of a child that cannot be enqueued; it
 	// deals with trouble as Record does.
 	Start(ctx context.Context, id string, spec *Spec) (child int64, err error)
+	// StartRun is Start for a child run of many steps. The error is a [RunFaults] when
+	// the spec has faults.
+	StartRun(ctx context.Context, id string, spec *RunSpec) (child int64, err error)
 
 	Encode(v any) (codec uint8, payload []byte, err error)
 	Decode(codec uint8, payload []byte, into any) error

@@ -228,7 +228,18 @@ func (j *journal) Suspend(s wire.Suspension) {
 	runtime.Goexit()
 }
 
-func (j *journal) Start(_ context.Context, id string, spec *wire.Spec) (int64, error) {
+func (j *journal) Start(_ context.Context, id string, _ *wire.Spec) (int64, error) {
+	return j.child(id)
+}
+
+func (j *journal) StartRun(_ context.Context, id string, spec *wire.RunSpec) (int64, error) {
+	if err := spec.Err(); err != nil {
+		return 0, err
+	}
+	return j.child(id)
+}
+
+func (j *journal) child(id string) (int64, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if _, ok := j.task.children[id]; !ok {

@@ -3,6 +3,7 @@ package step_test
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 	"time"
 
@@ -228,6 +229,36 @@ func TestRunRefusesABadOption(t *testing.T) {
 		return err
 	})
 	if d := retry.Decide(retry.Rule{}, 1, e.err, 0); d.Outcome != retry.OutcomeDiscard || len(k.children) > 0 {
+		t.Errorf("got %v", e.err)
+	}
+}
+
+func TestRunSpecWaitsForItsChild(t *testing.T) {
+	t.Parallel()
+	k := newTask(t)
+	spec := &wire.RunSpec{Name: "flow"}
+	handler := func(ctx context.Context) error {
+		number, err := step.RunSpec[string](ctx, "flow", spec)
+		if err == nil && number != "R-7" {
+			t.Errorf("got %q", number)
+		}
+		return err
+	}
+	if e := suspended(t, k, handler); e.pauses[0].Signal != wire.ChildSignal("flow#1") || len(k.children) != 1 {
+		t.Errorf("pauses %+v, children %v", e.pauses, k.children)
+	}
+	k.signal(wire.ChildSignal("flow#1"), "R-7")
+	for range 2 {
+		if err := k.run(handler); err != nil || len(k.children) != 1 {
+			t.Errorf("%v, children %v", err, k.children)
+		}
+	}
+	spec.Reject(-1, io.EOF)
+	e := k.attempt(func(ctx context.Context) error {
+		_, err := step.RunSpec[string](ctx, "another", spec)
+		return err
+	})
+	if d := retry.Decide(retry.Rule{}, 1, e.err, 0); d.Outcome != retry.OutcomeDiscard || !errors.Is(e.err, io.EOF) || len(k.children) != 1 {
 		t.Errorf("got %v", e.err)
 	}
 }

@@ -1,0 +1,73 @@
+package worker
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/internal/record"
+	"github.com/cyclone-queue/cyclone/internal/wire"
+	"github.com/cyclone-queue/cyclone/queue"
+)
+
+// Start implements [wire.Journal].
+func (j *journal) Start(_ context.Context, id string, spec *wire.Spec) (child int64, err error) {
+	a := j.attempt
+	return j.start(id, func() (*queue.ChildRun, error) {
+		return a.worker.store.PrepareChild(a.claim, wire.ChildSignal(id), spec)
+	})
+}
+
+// StartRun implements [wire.Journal].
+func (j *journal) StartRun(_ context.Context, id string, spec *wire.RunSpec) (child int64, err error) {
+	a := j.attempt
+	return j.start(id, func() (*queue.ChildRun, error) {
+		return a.worker.store.PrepareChildRun(a.claim, wire.ChildSignal(id), spec)
+	})
+}
+
+// start starts the child run that prepare makes, unless that is known to have been done.
+func (j *journal) start(id string, prepare func() (*queue.ChildRun, error)) (int64, error) {
+	a := j.attempt
+	if b, ok := j.Entry(wire.EntryChild, id); ok {
+		if child, err := record.DecodeTime(b); err == nil {
+			return child, j.ask(id, child)
+		}
+	}
+	child, err := prepare()
+	if err != nil {
+		return 0, err
+	}
+	var run cyclone.RunID
+	var refused error
+	err = a.persist("start child run", func(ctx context.Context) (err error) {
+		run, err = a.worker.store.StartChild(ctx, child)
+		if err != nil && !queue.Passing(err) && !errors.Is(err, queue.ErrFull) {
+			refused, err = err, nil
+		}
+		return err
+	})
+	if err != nil {
+		j.lose(err)
+	}
+	if refused != nil {
+		return 0, refused
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.unsaved = append(j.unsaved, wire.Entry{Kind: wire.EntryChild, ID: id, Value: record.AppendTime(nil, int64(run))})
+	return int64(run), nil
+}
+
+// ask sees to it that a child run that has ended is told of, whatever became of its
+// word when it ended.
+func (j *journal) ask(id string, child int64) error {
+	a := j.attempt
+	err := a.persist("ask after child run", func(ctx context.Context) error {
+		return a.worker.store.AskChild(ctx, a.claim, cyclone.RunID(child), wire.ChildSignal(id))
+	})
+	if err != nil {
+		j.lose(err)
+	}
+	return err
+}
