@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	shared "github.com/cyclone-queue/cyclone/bench/internal/machine"
+
 	"github.com/cyclone-queue/cyclone/bench/internal/figures"
 )
 
@@ -23,7 +25,7 @@ func faked() report {
 		cyclone: []sample{{jobsPerSecond: 200_000, p99Millis: 2, minMillis: 1}, {jobsPerSecond: 150_000, p99Millis: 5, minMillis: -0.5}},
 	}
 	return report{
-		Machine: machine{CPUs: 2, OS: "linux/amd64", Go: "go1", Redis: "Redis 7"}, PayloadBytes: payloadBytes,
+		Machine: machine{shared.Machine{CPUs: 2, OS: "linux/amd64", Go: "go1"}, "Redis 7"}, PayloadBytes: payloadBytes,
 		Concurrency: 10, Rounds: 2, Figures: summarize(c, all),
 	}
 }

@@ -22,7 +22,7 @@ const root = "."
 var public = []string{root, "retry", "queue", "worker", "workflow", "workflow/step", "dashboard", "cyclonetest"}
 
 // benchParts is what the programs under bench share.
-var benchParts = []string{"bench/internal/figures", "bench/internal/floor", "bench/internal/parallel", "bench/internal/redisserver"}
+var benchParts = []string{"bench/internal/figures", "bench/internal/floor", "bench/internal/machine", "bench/internal/parallel", "bench/internal/redisserver"}
 
 // layer says what the packages under a path may import besides the standard
 // library. The longest path that fits a package is its layer; a package

@@ -1,0 +1,213 @@
+// Package stage is where one contender does one piece of work: its server, its
+// client processes, and the meters on both.
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/cyclone-queue/cyclone/bench/peers/internal/contender"
+	"github.com/cyclone-queue/cyclone/bench/peers/internal/server"
+	"github.com/cyclone-queue/cyclone/bench/peers/internal/wire"
+)
+
+// Stage is one contender's. One goroutine at a time uses it.
+type Stage struct {
+	contender.Contender
+	Server server.Server
+	// Chosen are the settings by purpose; where nothing was chosen, the first that
+	// would be tried.
+	Chosen map[contender.Purpose]contender.Settings
+	// Maximum is how many jobs a second it has taken through at most, single
+	// enqueues, 0 when nobody has measured that yet.
+	Maximum float64
+	// Scale says how large the pieces are.
+	Scale Scale
+	// LibraryVersion is known once a client has run.
+	LibraryVersion string
+
+	options server.Options
+	clients []*contender.Client
+}
+
+// Open starts the contender's server.
+func Open(ctx context.Context, c contender.Contender, o server.Options, scale Scale) (*Stage, error) {
+	s := &Stage{Contender: c, Chosen: map[contender.Purpose]contender.Settings{}, Scale: scale, options: o}
+	var err error
+	s.Server, err = c.Start(ctx, o)
+	return s, err
+}
+
+// Close ends everything.
+func (s *Stage) Close() error {
+	s.leave()
+	return s.Server.Stop()
+}
+
+// Reset ends what has failed and starts the server anew.
+func (s *Stage) Reset(ctx context.Context) error {
+	s.leave()
+	_ = s.Server.Stop() // it may be what has failed
+	var err error
+	s.Server, err = s.Start(ctx, s.options)
+	return err
+}
+
+// Measure runs one piece on an empty server with client processes of its own.
+func (s *Stage) Measure(ctx context.Context, work func(context.Context) (Sample, error)) (Sample, error) {
+	if err := s.Server.Clear(ctx); err != nil {
+		return nil, fmt.Errorf("clear: %w", err)
+	}
+	sample, err := work(ctx)
+	s.leave()
+	return sample, err
+}
+
+func (s *Stage) leave() {
+	for _, c := range s.clients {
+		c.Close()
+	}
+	s.clients = nil
+}
+
+// Settings are those chosen for a purpose.
+func (s *Stage) Settings(purpose contender.Purpose) contender.Settings {
+	if chosen, ok := s.Chosen[purpose]; ok {
+		return chosen
+	}
+	if tries := s.Tries[purpose]; len(tries) > 0 {
+		return tries[0]
+	}
+	return contender.Settings{Name: "defaults"}
+}
+
+// Launch starts a client process with the settings for a purpose, overridden by
+// those given, and connects it.
+func (s *Stage) Launch(ctx context.Context, purpose contender.Purpose, over map[string]int) (*contender.Client, error) {
+	c, err := contender.Launch(s.Client())
+	if err != nil {
+		return nil, err
+	}
+	s.clients = append(s.clients, c)
+	values := maps.Clone(s.Settings(purpose).Values)
+	if values == nil {
+		values = map[string]int{}
+	}
+	maps.Copy(values, over)
+	if _, err := c.Call(ctx, wire.Command{Op: wire.OpOpen, Open: &wire.Open{Address: s.Server.Address(), Settings: values}}); err != nil {
+		return nil, err
+	}
+	reply, err := c.Call(ctx, wire.Command{Op: wire.OpUsage})
+	if err == nil && reply.Usage != nil {
+		s.LibraryVersion = reply.Usage.Version
+	}
+	return c, err
+}
+
+// Produce lets a client enqueue and fails when it could not enqueue everything.
+func (s *Stage) Produce(ctx context.Context, c *contender.Client, order wire.Produce) (*wire.Produced, error) {
+	if order.Bytes == 0 {
+		order.Bytes = DefaultBytes
+	}
+	reply, err := c.Call(ctx, wire.Command{Op: wire.OpProduce, Produce: &order})
+	switch {
+	case err != nil:
+		return nil, err
+	case reply.Produced == nil:
+		return nil, errors.New("produce: no answer in the reply")
+	case reply.Produced.Jobs != order.Jobs && order.Limit == 0:
+		return nil, fmt.Errorf("produce: %d of %d jobs were enqueued", reply.Produced.Jobs, order.Jobs)
+	}
+	return reply.Produced, nil
+}
+
+// Fill enqueues jobs by the contender's fastest way.
+func (s *Stage) Fill(ctx context.Context, order wire.Produce) error {
+	purpose := contender.ForSingles
+	if s.Can.Has(contender.Bulk) {
+		purpose = contender.ForBulk
+	}
+	c, err := s.Launch(ctx, purpose, nil)
+	if err != nil {
+		return err
+	}
+	defer s.dismiss(c)
+	_, err = s.Produce(ctx, c, s.Fastest(order))
+	return err
+}
+
+
+// dismiss ends one client before the piece is over.
+func (s *Stage) dismiss(c *contender.Client) {
+	c.Close()
+	for i := range s.clients {
+		if s.clients[i] == c {
+			s.clients = append(s.clients[:i], s.clients[i+1:]...)
+			return
+		}
+	}
+}
+
+// Fastest turns an order into the contender's fastest way of enqueueing.
+func (s *Stage) Fastest(order wire.Produce) wire.Produce {
+	if s.Can.Has(contender.Bulk) {
+		order.Goroutines, order.Batch = bulkGoroutines, bulkBatch
+		if s.Name == contender.Floor {
+			order.Batch = floorBatch
+		}
+		return order
+	}
+	order.Goroutines = manyGoroutines
+	return order
+}
+
+// Work starts a worker and returns when its start began.
+func (s *Stage) Work(ctx context.Context, c *contender.Client, order wire.Work) (int64, error) {
+	reply, err := c.Call(ctx, wire.Command{Op: wire.OpWork, Work: &order})
+	return reply.Started, err
+}
+
+// Await waits until a worker has handled so many jobs, and fails when it handles
+// fewer within the limit or more than that.
+func (s *Stage) Await(ctx context.Context, c *contender.Client, order wire.Await) (*wire.Handled, error) {
+	if order.Limit == 0 {
+		deadline, ok := ctx.Deadline()
+		if !ok {
+			return nil, errors.New("await: no deadline")
+		}
+		order.Limit = max(1, time.Until(deadline).Milliseconds()-awaitMargin.Milliseconds())
+	}
+	reply, err := c.Call(ctx, wire.Command{Op: wire.OpAwait, Await: &order})
+	switch {
+	case err != nil:
+		return nil, err
+	case reply.Handled == nil:
+		return nil, errors.New("await: no answer in the reply")
+	case reply.Handled.Jobs != order.Jobs:
+		return reply.Handled, fmt.Errorf("%d of %d jobs were handled in time", reply.Handled.Jobs, order.Jobs)
+	}
+	return reply.Handled, nil
+}
+
+// StopWork ends a worker softly.
+func (s *Stage) StopWork(ctx context.Context, c *contender.Client) error {
+	_, err := c.Call(ctx, wire.Command{Op: wire.OpStop})
+	return err
+}
+
+const (
+	// DefaultBytes is the size of a payload where a case says nothing.
+	DefaultBytes = 100
+
+	bulkGoroutines = 4
+	bulkBatch      = 1000
+	floorBatch     = 100
+	manyGoroutines = 50
+
+	// awaitMargin is left of a piece's time when waiting for handlers is given up, to
+	// hear how many have run.
+	awaitMargin = 2 * time.Second
+)
