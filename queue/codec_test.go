@@ -307,7 +307,13 @@ func TestKeysDoNotPrintTheirSecret(t *testing.T) {
 	t.Parallel()
 	key := EncryptionKey{ID: "2026", Secret: []byte("a secret that nobody should see!")}
 	var log bytes.Buffer
-	slog.New(slog.NewJSONHandler(&log, nil)).Info("start", "key", key)
+	timeless := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{} // any digits may be in it
+		}
+		return a
+	}}
+	slog.New(slog.NewJSONHandler(&log, timeless)).Info("start", "key", key)
 	for _, text := range []string{log.String(), fmt.Sprintf("%v %+v %#v %s", key, key, key, key)} {
 		if strings.Contains(text, "secret") || strings.Contains(text, "97") || !strings.Contains(text, "2026") {
 			t.Errorf("prints as %s", text)
