@@ -282,19 +282,27 @@ func (l *lab) step(id string) luascripts.StateReply {
 	return luascripts.ParseState(l.ok(luascripts.State, c))
 }
 
+// purgeCall purges the first ones of an index.
 func (l *lab) purgeCall(index string, list bool, limit int) *luascripts.Call {
+	if list {
+		return l.purgeOf(index, true, false, l.rdb.LRange(ctx, l.key(index), int64(-limit), -1).Val()...)
+	}
+	return l.purgeOf(index, false, false, l.rdb.ZRange(ctx, l.key(index), 0, int64(limit-1)).Val()...)
+}
+
+func (l *lab) purgeOf(index string, list, listens bool, ids ...string) *luascripts.Call {
 	k := named[luascripts.PurgeKeys](l, "q")
 	k.Index = l.key(index)
 	c := new(luascripts.Call)
-	luascripts.PurgeCall(c, k, l.next(), l.channels(), "q", list, limit)
+	luascripts.PurgeCall(c, k, l.next(), l.channels(), "q", list, listens, []byte("detail"), ids)
 	return c
 }
 
-// purge empties an index of queue q and returns how many ids it took and how many
-// steps it deleted.
+// purge takes the first ones of an index of queue q and returns how many it took and
+// how many steps it deleted.
 func (l *lab) purge(index string, list bool, limit int) [2]int {
 	l.Helper()
-	taken, deleted := luascripts.PurgeReply(l.ok(luascripts.Purge, l.purgeCall(index, list, limit)))
+	taken, deleted, _ := luascripts.PurgeReply(l.ok(luascripts.Purge, l.purgeCall(index, list, limit)))
 	return [2]int{taken, deleted}
 }
 

@@ -220,7 +220,7 @@ var bindings = map[string]func(c *luascripts.Call){
 			&luascripts.RescheduleStep{ID: "1", Times: []luascripts.RescheduleTime{{Field: "z:nap#1", Seen: "a", To: "b"}}})
 	},
 	"purge": func(c *luascripts.Call) {
-		luascripts.PurgeCall(c, names[luascripts.PurgeKeys](), luascripts.Session{}, luascripts.Channels{}, "q", true, 1)
+		luascripts.PurgeCall(c, names[luascripts.PurgeKeys](), luascripts.Session{}, luascripts.Channels{}, "q", true, true, nil, []string{"1"})
 	},
 	"build": func(c *luascripts.Call) {
 		q, r := *names[luascripts.EnqueueQueue](), luascripts.BuildRun{Key: "run"}

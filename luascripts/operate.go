@@ -104,19 +104,23 @@ type PurgeKeys struct {
 	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, Results, History, Stats, Subs, Sweep, Index string
 }
 
-// PurgeCall fills c.
-func PurgeCall(c *Call, k *PurgeKeys, s Session, ch Channels, queue string, list bool, limit int) {
+// PurgeCall fills c. What is not among ids stays.
+func PurgeCall(c *Call, k *PurgeKeys, s Session, ch Channels, queue string, list, listens bool, detail []byte, ids []string) {
 	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Tries, k.Uniq, k.UniqOf, k.Results, k.History, k.Stats, k.Subs, k.Sweep, k.Index)
 	kind := "zset"
 	if list {
 		kind = "list"
 	}
-	c.arg(s.Lane, s.Seq, ch.Events, queue, kind, limit)
+	c.arg(s.Lane, s.Seq, ch.Events, queue, kind, listens, detail)
+	for _, id := range ids {
+		c.arg(id)
+	}
 }
 
-// PurgeReply returns how many ids left the index and how many steps are deleted.
-func PurgeReply(reply []any) (taken, deleted int) {
-	return int(integer(reply, 2)), int(integer(reply, 3))
+// PurgeReply returns how many ids left the index, how many steps are deleted, and the
+// lines of the events where somebody listens.
+func PurgeReply(reply []any) (taken, deleted int, lines string) {
+	return int(integer(reply, 2)), int(integer(reply, 3)), text(reply, 4)
 }
 
 // PauseKeys are the keys of Pause.

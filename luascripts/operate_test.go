@@ -199,7 +199,7 @@ func TestPurgeEachIndex(t *testing.T) {
 					}
 				}
 				l.equal(l.purge(index, strings.HasPrefix(index, "ready"), 5), [2]int{1, 1})
-				l.equal(l.said(), []string{"events 1800000000000/deleted q " + id + " - 0//"})
+				l.equal(l.said(), []string{"events 1800000000000/deleted q " + id + " 0 0//detail"})
 				l.equal(l.total("deleted"), 1)
 				for _, name := range []string{index, "steps", "tries", "history", "results"} {
 					for _, element := range l.content(name) {
@@ -215,6 +215,28 @@ func TestPurgeEachIndex(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestPurgeLeavesWhatWasNotLookedAt, in its order.
+func TestPurgeLeavesWhatWasNotLookedAt(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.enqueue(item("1", due("+1")), item("2", due("+3")))
+		l.ready("4", "5")
+		l.enqueue(item("3", due("+2")))
+		l.ready("6")
+		l.put(l.rdb.RPush(ctx, l.key("ready:q:d"), "8"))
+		purge := func(index string, list, listens bool, ids ...string) []any {
+			taken, deleted, lines := luascripts.PurgeReply(l.ok(luascripts.Purge, l.purgeOf(index, list, listens, ids...)))
+			return []any{taken, deleted, lines}
+		}
+		l.equal(purge("scheduled:q", false, false, "1", "2", "99"), []any{2, 2, ""})
+		l.equal(l.content("scheduled:q"), []string{"3@2d"})
+		l.equal(purge("ready:q:d", true, false, "4", "5"), []any{1, 1, ""})
+		l.equal(l.content("ready:q:d"), []string{"6", "5", "8"})
+		l.equal(purge("ready:q:d", true, true, "5", "6", "8"), []any{3, 3, "deleted q 8 2 0\ndeleted q 5 0 0\ndeleted q 6 1 0"})
+		l.equal(purge("ready:q:d", true, true), []any{0, 0, ""})
+	})
 }
 
 // TestPurgeIsBounded: the oldest go first.

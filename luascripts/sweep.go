@@ -90,6 +90,8 @@ type SweepInput struct {
 	// for the next HoldMS.
 	Take   int
 	HoldMS int64
+	// Listens asks for the events too.
+	Listens bool
 	// Done are items other than runs that are settled: they leave the sweep if
 	// their score is unchanged.
 	Done   []SweepItem
@@ -111,7 +113,7 @@ func SweepCall(c *Call, k *SweepKeys, in *SweepInput) {
 		c.Keys = append(c.Keys, in.Runs[i].Key)
 	}
 	c.arg(in.Session.Lane, in.Session.Seq, in.Channels.Wake, in.Channels.Events, in.Channels.Cancels,
-		in.Partition, in.Detail, in.Take, in.HoldMS, len(in.Queues))
+		in.Partition, in.Detail, in.Take, in.HoldMS, in.Listens, len(in.Queues))
 	for i := range in.Queues {
 		c.arg(&in.Queues[i].Name)
 	}
@@ -149,11 +151,12 @@ type SweepReply struct {
 	NowMS    int64
 	Outcomes []SweepOutcome // one for each of SweepInput.Runs
 	Taken    []SweepItem
+	Lines    string // of the events, "" for none or where nobody listens
 }
 
 // ParseSweep reads a reply.
 func ParseSweep(reply []any) SweepReply {
-	out := SweepReply{NowMS: Now(reply)}
+	out := SweepReply{NowMS: Now(reply), Lines: text(reply, 4)}
 	for _, word := range texts(list(reply, 2)) {
 		outcome, holder, _ := strings.Cut(word, "=")
 		out.Outcomes = append(out.Outcomes, SweepOutcome{outcome, holder})

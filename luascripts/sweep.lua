@@ -5,7 +5,8 @@
 -- KEYS per queue: scheduled retrying snoozed waiting discarded waiters ready_h ready_d ready_l
 -- KEYS per run: run
 -- ARGV: lane, seq = session; wake = channel prefix; events = channel; cancels = channel; partition; detail = details of
---   the operations' events; take = items to hold at the most; hold = ms that they are held; nq, then nq queue names;
+--   the operations' events; take = items to hold at the most; hold = ms that they are held; listens = 1: answer the
+--   events too; nq, then nq queue names;
 --   ndone, then per settled item: item, score; nruns, then per run: id, gen = generation of the plan,
 --   score = of its item, to take that off when all is done, or ''; nops, then per operation nine arguments:
 --   letter, node, queue index, lane index (1-3), was, to, due ('' now, '+ms' from now, or ms), limit, note
@@ -17,7 +18,8 @@
 --     s state `was` -> `to`             x stop the run
 --     a open the run again that is `was`, to = digest ('' none)
 --     f end the run that is `was` as `to`   p put the run on the sweep
--- RETURNS: {0, now ms, {'done', 'stale', 'absent' or 'conflict=HOLDER', per run}, {item, score, ...}} or {status < 0} as enqueue
+-- RETURNS: {0, now ms, {'done', 'stale', 'absent' or 'conflict=HOLDER', per run}, {item, score, ...},
+--   lines of the events} or {status < 0} as enqueue
 --@include clock
 --@include session
 --@include wake
@@ -31,8 +33,9 @@ local SCHEDULED, RETRYING, SNOOZED, WAITING, DISCARDED, WAITERS, READY = 1, 2, 3
 local steps, sess, ghosts, tries, uniq, uniqof, uniqx = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local history, stats, subs, paused, sweep, runs = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local lane, seq, wake_channel, events, cancels = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
-local partition, detail, take, hold, nq = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-local names = 10 -- the queues' names come behind
+local partition, detail, take, hold = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
+local listens, nq = ARGV[10] == '1', tonumber(ARGV[11])
+local names = 11 -- the queues' names come behind
 
 local function queue_key(fixed, q, offset)
   return KEYS[fixed + (q - 1) * PER_QUEUE + offset]
@@ -47,14 +50,14 @@ end
 local state, replay = session(sess, lane, seq)
 if state == REPLAY then
   local outcomes, taken = {}, {}
-  local told, held = string.match(replay, '^([^\n]*)\n(.*)$')
+  local told, held, said = string.match(replay, '^([^\n]*)\n([^|]*)|(.*)$')
   for word in string.gmatch(told, '[^ ]+') do
     outcomes[#outcomes + 1] = word
   end
   for line in string.gmatch(held, '[^\n]+') do
     taken[#taken + 1] = line
   end
-  return {0, now_ms(), outcomes, taken}
+  return {0, now_ms(), outcomes, taken, said}
 end
 if state ~= APPLY then
   return {state}
@@ -65,7 +68,8 @@ local now = now_ms()
 redis.call('HDEL', ghosts, '')
 local LIVE = {r = true, F = true, X = true}
 local lines, live, counted = {}, {}, {cancelled = 0, retried = 0, unblocked = 0}
-local watched = redis.call('EXISTS', subs) == 1
+local subscribed = redis.call('EXISTS', subs) == 1
+local watched = subscribed or listens
 
 local function tell(o, verb, due)
   if watched then
@@ -371,12 +375,16 @@ for verb, n in pairs(counted) do
   end
 end
 push_ready(FIXED, nq)
-if #lines > 0 then
-  redis.call('PUBLISH', events, score(now) .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
+local said = table.concat(lines, '\n')
+if subscribed and said ~= '' then
+  redis.call('PUBLISH', events, score(now) .. '\n' .. said .. '\n\n' .. detail)
+end
+if not listens then
+  said = ''
 end
 if #live > 0 then
   redis.call('PUBLISH', cancels, table.concat(live, ' '))
 end
 wake_touched(FIXED, nq, names, paused, wake_channel, partition, now)
-answer(sess, lane, seq, table.concat(outcomes, ' ') .. '\n' .. table.concat(taken, '\n'))
-return {0, now, outcomes, taken}
+answer(sess, lane, seq, table.concat(outcomes, ' ') .. '\n' .. table.concat(taken, '\n') .. '|' .. said)
+return {0, now, outcomes, taken, said}

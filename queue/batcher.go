@@ -177,8 +177,9 @@ func (s *batchSender) send(p *partition, l *lane, batch []*item) int {
 	n := min(len(batch), l.ids.len())
 	replicas := s.build(p, l, batch[:n])
 	if c := p.client; len(c.onEvent) > 0 {
-		c.firsts.expect(s.ids)
-		defer func() { c.firsts.release(s.ids, c.tell) }()
+		expected := startersOf(s.ids)
+		c.firsts.expect(expected)
+		defer func() { c.firsts.release(expected, c.tell) }()
 	}
 	t := tries{budget: p.client.cfg.ResendFor, replicas: replicas}
 	reply, err := p.session(context.Background(), l, luascripts.Enqueue, &s.call, &t)

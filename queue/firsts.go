@@ -6,23 +6,48 @@ import (
 	"github.com/cyclone-queue/cyclone"
 )
 
-// firsts keeps the order of a step's events in the process that both enqueues and
-// works: a worker may hear of its claim before the enqueue's own answer is read.
-// What is told of a step whose enqueue is under way waits for that.
+// firsts keeps the order of a step's events in the process that both lets it start
+// and works: a worker may hear of its claim before the answer is read of the call that
+// has enqueued or released it. What is told of such a step while a call is under way
+// waits for that.
 type firsts struct {
 	mu   sync.Mutex
-	held map[cyclone.RunID][]cyclone.StepEvent
+	held map[starter]*heldEvents
 }
 
-// expect begins to hold the events of these steps.
-func (f *firsts) expect(ids []int64) {
+// starter is a step that a call may let start, a whole run without a node.
+type starter struct {
+	run  cyclone.RunID
+	node string
+}
+
+type heldEvents struct {
+	calls  int // that are under way
+	events []cyclone.StepEvent
+}
+
+// startersOf are whole runs.
+func startersOf(ids []int64) []starter {
+	out := make([]starter, len(ids))
+	for i, id := range ids {
+		out[i].run = cyclone.RunID(id)
+	}
+	return out
+}
+
+// expect begins to hold the events of these steps. It may be called for one step by
+// several.
+func (f *firsts) expect(steps []starter) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.held == nil {
-		f.held = make(map[cyclone.RunID][]cyclone.StepEvent)
+		f.held = make(map[starter]*heldEvents)
 	}
-	for _, id := range ids {
-		f.held[cyclone.RunID(id)] = nil
+	for _, s := range steps {
+		if f.held[s] == nil {
+			f.held[s] = new(heldEvents)
+		}
+		f.held[s].calls++
 	}
 }
 
@@ -30,29 +55,40 @@ func (f *firsts) expect(ids []int64) {
 func (f *firsts) hold(e cyclone.StepEvent) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	events, ok := f.held[e.RunID]
-	if ok {
-		f.held[e.RunID] = append(events, e)
+	h := f.held[starter{run: e.RunID}]
+	if h == nil {
+		h = f.held[starter{e.RunID, e.Node}]
 	}
-	return ok
+	if h != nil {
+		h.events = append(h.events, e)
+	}
+	return h != nil
 }
 
-// release passes on what was held of these steps. What comes meanwhile goes behind.
-func (f *firsts) release(ids []int64, tell func(cyclone.StepEvent)) {
-	for _, id := range ids {
-		for {
-			f.mu.Lock()
-			events := f.held[cyclone.RunID(id)]
-			if len(events) == 0 {
-				delete(f.held, cyclone.RunID(id))
-				f.mu.Unlock()
-				break
-			}
-			f.held[cyclone.RunID(id)] = nil
-			f.mu.Unlock()
+// release passes on what was held of these steps, unless another call still holds it.
+// What comes meanwhile goes behind.
+func (f *firsts) release(steps []starter, tell func(cyclone.StepEvent)) {
+	for _, s := range steps {
+		for events := f.next(s); len(events) > 0; events = f.next(s) {
 			for _, e := range events {
 				tell(e)
 			}
 		}
 	}
+}
+
+// next takes what is to be passed on of a step now; nothing ends the call's hold.
+func (f *firsts) next(s starter) []cyclone.StepEvent {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h := f.held[s]
+	if h.calls == 1 && len(h.events) > 0 {
+		events := h.events
+		h.events = nil
+		return events
+	}
+	if h.calls--; h.calls == 0 {
+		delete(f.held, s)
+	}
+	return nil
 }

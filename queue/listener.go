@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/cyclone-queue/cyclone"
 )
 
 // linger is how long the shared connection stays after its last user has left.
@@ -139,19 +137,5 @@ func (l *listener) missed() {
 		for w := range set {
 			w.look()
 		}
-	}
-}
-
-// emit passes an event to the process's own listeners, in its turn.
-func (c *Client) emit(e cyclone.StepEvent) {
-	if len(c.onEvent) > 0 && !c.firsts.hold(e) {
-		c.tell(e)
-	}
-}
-
-// tell passes an event on at once.
-func (c *Client) tell(e cyclone.StepEvent) {
-	for _, fn := range c.onEvent {
-		fn(e)
 	}
 }

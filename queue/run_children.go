@@ -21,12 +21,7 @@ const childHold = 30 * time.Second
 // when this process does not come to it.
 func tellingParents(end operation) operation {
 	return func(ctx context.Context, steps []*stored) ([]error, error) {
-		var children []*stored
-		for _, s := range steps {
-			if s.env != nil && s.env.Parent != nil {
-				children = append(children, s)
-			}
-		}
+		children := childrenAmong(steps)
 		if len(children) == 0 {
 			return end(ctx, steps)
 		}
@@ -42,6 +37,16 @@ func tellingParents(end operation) operation {
 		held.tell(ctx)
 		return errs, nil
 	}
+}
+
+// childrenAmong are the steps that others wait for.
+func childrenAmong(steps []*stored) (children []*stored) {
+	for _, s := range steps {
+		if s.env != nil && s.env.Parent != nil {
+			children = append(children, s)
+		}
+	}
+	return children
 }
 
 // heldChildren are children whose ends are on the sweep before they have come.
@@ -76,32 +81,6 @@ func (h *heldChildren) tell(ctx context.Context) {
 	if len(call.input.Done) > 0 {
 		_, _ = call.send(ctx)
 	}
-}
-
-// nextChildren finds the children among what a purge of an index takes next, and holds
-// them. One that comes into a short index at this very moment is not among them.
-func (p *partition) nextChildren(ctx context.Context, index string, list bool) (held heldChildren, err error) {
-	var ids []string
-	if list {
-		ids, err = p.client.rdb.LRange(ctx, index, -operateBatch, -1).Result()
-	} else {
-		ids, err = p.client.rdb.ZRange(ctx, index, 0, operateBatch-1).Result()
-	}
-	if err != nil || len(ids) == 0 {
-		return held, err
-	}
-	bodies, err := p.client.rdb.HMGet(ctx, p.keys.steps(), ids...).Result()
-	if err != nil {
-		return held, err
-	}
-	var children []*stored
-	for i, body := range stringsOf(bodies) {
-		s := &stored{text: ids[i], part: p}
-		if s.setBody(body); s.env.Parent != nil {
-			children = append(children, s)
-		}
-	}
-	return p.holdChildren(ctx, children)
 }
 
 // childItem is the work of telling whoever waits for the child.

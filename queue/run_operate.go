@@ -129,7 +129,6 @@ func (c *Client) reopenSome(ctx context.Context, v *runView, steps []*stored, re
 	case luascripts.SweepDone:
 		for _, s := range steps {
 			outcome[s.env.Part.Index] = nil
-			c.emit(s.event(cyclone.EventRetried, cyclone.StepReady, timeOf(reply.NowMS)))
 		}
 	}
 	return nil // what is stale is looked at again
@@ -168,7 +167,7 @@ func (s *sweepCall) reopened(v *runView, step *stored, reopen *wire.Reopen) luas
 		op.Was, op.To = n.Ended.Text(0), strconv.Itoa(len(v.graph.Nodes[i].Deps))
 		return op
 	}
-	op := s.node(v, luascripts.SweepReopen, i)
+	op := s.nodeAt(v, luascripts.SweepReopen, i, step.env.Failures+1)
 	op.Was, op.Limit, op.Note = n.Ended.Text(0), step.env.Failures+reopen.Attempts(), retryNote(reopen)
 	return op
 }
@@ -243,7 +242,6 @@ func (c *Client) cancelNodes(ctx context.Context, p *partition, id cyclone.RunID
 		if reply.Outcomes[0].Outcome == luascripts.SweepDone {
 			for _, i := range asked {
 				outcome[i] = nil
-				c.emit(v.plain(i).event(cyclone.EventCancelled, cyclone.StepCancelled, timeOf(reply.NowMS)))
 			}
 		}
 	}

@@ -14,14 +14,24 @@ const planOps = 200
 // sweepCall is one call of the sweep script: operations on one run.
 type sweepCall struct {
 	p      *partition
+	kind   string // of the run
 	input  luascripts.SweepInput
 	detail detail
+	starts []starter // the nodes that may start, where somebody listens
 }
 
 // node adds the node's description and returns an operation on it.
 func (s *sweepCall) node(v *runView, act luascripts.SweepAct, i int) luascripts.SweepOp {
+	return s.nodeAt(v, act, i, 1)
+}
+
+// nodeAt is node with the attempt that comes next.
+func (s *sweepCall) nodeAt(v *runView, act luascripts.SweepAct, i, attempt int) luascripts.SweepOp {
 	n := &v.graph.Nodes[i]
-	s.detail.add(n.Kind, n.Name, 1, "", "")
+	s.detail.add(n.Kind, n.Name, attempt, "", "")
+	if s.p.client.hasListeners() {
+		s.starts = append(s.starts, starter{v.id, n.Name})
+	}
 	return luascripts.SweepOp{Act: act, Node: i, Queue: s.queue(n.Queue), Lane: int(n.Lane)}
 }
 
@@ -47,6 +57,7 @@ func (s *sweepCall) queue(name string) int {
 
 // add adds the operations on a run. score is that of its item, "" to leave it.
 func (s *sweepCall) add(v *runView, score string, ops []luascripts.SweepOp) {
+	s.kind = v.env.Kind
 	s.input.Runs = append(s.input.Runs, luascripts.SweepRun{
 		Key: s.p.keys.run(v.text), ID: v.text, Gen: int(v.state.Generation), Score: score, Ops: ops,
 	})
@@ -56,6 +67,10 @@ func (s *sweepCall) add(v *runView, score string, ops []luascripts.SweepOp) {
 func (s *sweepCall) send(ctx context.Context) (luascripts.SweepReply, error) {
 	p, k := s.p, s.p.keys
 	s.input.Channels, s.input.Partition, s.input.Detail = p.channels(), p.number, s.detail.bytes()
+	if s.input.Listens = p.client.hasListeners(); s.input.Listens {
+		p.client.firsts.expect(s.starts)
+		defer func() { p.client.firsts.release(s.starts, p.client.tell) }()
+	}
 	reply, err := p.operate(ctx, luascripts.Sweep, func(call *luascripts.Call) {
 		luascripts.SweepCall(call, &luascripts.SweepKeys{
 			Steps: k.steps(), Sess: k.sess(), Ghosts: k.ghosts(), Tries: k.tries(), Uniq: k.uniq(), UniqOf: k.uniqof(), UniqX: k.uniqx(),
@@ -65,7 +80,9 @@ func (s *sweepCall) send(ctx context.Context) (luascripts.SweepReply, error) {
 	if err != nil {
 		return luascripts.SweepReply{}, refine(err)
 	}
-	return luascripts.ParseSweep(reply), nil
+	out := luascripts.ParseSweep(reply)
+	p.client.hear(out.NowMS, out.Lines, s.input.Detail, s.kind)
+	return out, nil
 }
 
 // planned is an operation of a plan as the script has it.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/conformance/lab"
+	"github.com/cyclone-queue/cyclone/luascripts"
 	"github.com/cyclone-queue/cyclone/worker"
 	"github.com/cyclone-queue/cyclone/workflow/step"
 )
@@ -35,6 +36,32 @@ func TestPurgeOfChildren(t *testing.T) {
 		}
 		mustReturn(l, run, "told")
 	}, four)
+}
+
+// A child that enters the queue between a purge's look at it and its script is told of
+// all the same.
+func TestPurgeOfAChildThatComesMeanwhile(t *testing.T) {
+	lab.Each(t, func(l *lab.Lab) {
+		child := cyclone.NewStep("child", func(cyclone.Context, string) (string, error) { return "", errors.New("it has run") })
+		def := task(func(ctx cyclone.Context, _ string) (string, error) {
+			return "told", purged(step.Run(ctx, "child", child, "", cyclone.WithQueue("unserved")))
+		})
+		lab.EnqueueTask(l, def, "", cyclone.WithQueue("unserved"))
+		var run cyclone.RunID
+		client, rdb, _ := l.NewClient(l.Config())
+		rdb.AddHook(&lab.Tap{Script: luascripts.Purge, Before: func() error {
+			if run == 0 {
+				l.Start(worker.Config{}, def)
+				run = lab.EnqueueTask(l, def, "")
+				l.UntilState(run, cyclone.StepWaiting)
+			}
+			return nil
+		}})
+		if done, err := client.Purge(context.Background(), "unserved", nil); err != nil || done.Done != 2 {
+			l.Fatalf("%+v, %v", done, err)
+		}
+		mustReturn(l, run, "told")
+	})
 }
 
 // purged is nil for a child run of which nothing is kept.

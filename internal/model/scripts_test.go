@@ -221,20 +221,23 @@ func (b *bench) purge(t *rapid.T) {
 	q, lane, limit := queueOf(t), laneOf(t), rapid.IntRange(1, 3).Draw(t, "limit")
 	k := keys[luascripts.PurgeKeys](b, q, 0)
 	var want [2]int
+	var ids []string // what is there; another one that is not changes nothing
 	list := rapid.Bool().Draw(t, "list")
 	if list {
 		k.Index = b.key("ready:" + q + ":" + laneNames[lane])
+		ids = b.rdb.LRange(ctx, k.Index, int64(-limit), -1).Val()
 		want[0], want[1] = b.space.PurgeReady(q, lane, limit)
 	} else {
 		name := rapid.SampledFrom(slices.Sorted(maps.Keys(indexNames))).Draw(t, "index")
 		k.Index = b.key(name + ":" + q)
+		ids = append(b.rdb.ZRange(ctx, k.Index, 0, int64(limit-1)).Val(), "0")
 		want[0] = b.space.PurgeIndex(q, indexNames[name], limit)
 		want[1] = want[0]
 	}
 	b.session(luascripts.Purge, func(c *luascripts.Call, s luascripts.Session) {
-		luascripts.PurgeCall(c, k, s, channels, q, list, limit)
+		luascripts.PurgeCall(c, k, s, channels, q, list, false, nil, ids)
 	}, func(reply []any) any {
-		taken, deleted := luascripts.PurgeReply(reply)
+		taken, deleted, _ := luascripts.PurgeReply(reply)
 		return [2]int{taken, deleted}
 	}, want)
 }
