@@ -35,6 +35,7 @@ var (
 
 var (
 	errNilOption    = errors.New("option is nil")
+	errRunOption    = errors.New("a run of many steps takes WithUnique, WithMeta, WithRetention and WaitReplicas, and no other option")
 	errEmptyRequest = errors.New("empty request: use With of an action, a step or a task")
 	errHandled      = errors.New("there is a handler already")
 )

@@ -27,8 +27,24 @@ type Enqueuer interface {
 
 // Request is a step that is ready to be enqueued; With of [Action], [Step] and
 // [Task] makes one. The zero Request is rejected. It may be enqueued more than
-// once, and each time makes another run.
+// once, and each time makes another run. Middleware of a client also gets one for
+// each run of many steps, see [Request.Workflow].
 type Request struct{ spec *wire.Spec }
+
+// RunRequest is for the packages of this module: it makes the request that stands for
+// a run of many steps.
+func RunRequest(run *wire.RunSpec) Request {
+	return Request{&wire.Spec{Kind: run.Name, Options: run.Options, Run: run}}
+}
+
+// Name is the name of the definition, or of the workflow. It is empty for the zero
+// Request.
+func (r Request) Name() string { return r.Spec().Kind }
+
+// Workflow reports whether the request is for a run of many steps. Only middleware of a
+// client gets such requests, each in a call of its own, in which it has to be passed
+// on.
+func (r Request) Workflow() bool { return r.Spec().Run != nil }
 
 // Spec is for the packages of this module. It is never nil.
 func (r Request) Spec() *wire.Spec {
@@ -40,7 +56,9 @@ func (r Request) Spec() *wire.Spec {
 
 // With returns the request with more options on top of its own; the request itself
 // stays as it is. It is for middleware of a client, to add [WithMeta] to what others
-// enqueue. A bad option is reported when the request is enqueued.
+// enqueue. A run of many steps takes [WithMeta], which every node gets, [WithUnique],
+// [WithRetention] and [WaitReplicas]. A bad option, and one that a run of many steps does
+// not take, is reported when the request is enqueued.
 func (r Request) With(opts ...EnqueueOption) Request {
 	spec := *r.Spec()
 	if spec.Err != nil {
@@ -78,6 +96,9 @@ func applyEnqueue(spec *wire.Spec, opts []EnqueueOption) error {
 	}
 	if err := spec.Options.Validate(); err != nil {
 		return fmt.Errorf("%s: %w", spec.Kind, err)
+	}
+	if spec.Run != nil && spec.Options.Set&^wire.RunOptions != 0 {
+		return fmt.Errorf("%s: %w", spec.Kind, errRunOption)
 	}
 	return nil
 }

@@ -62,7 +62,9 @@ type Config struct {
 	// count, default 1,000,000.
 	FinishedMax int
 	// Middleware wraps every enqueue, the first entry outermost: to add meta data
-	// for tracing, to measure, to refuse.
+	// for tracing, to measure, to refuse. A run of many steps is one request, in a call
+	// of its own. Child runs, and what a completion transaction enqueues, are parts of
+	// the run that makes them, and do not pass.
 	Middleware []func(EnqueueFunc) EnqueueFunc
 	// Heartbeats is an optional second client to the same server for lease
 	// renewals, so that a crowded connection pool cannot delay them.

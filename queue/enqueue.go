@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/cyclone-queue/cyclone"
@@ -59,6 +60,9 @@ func (c *Client) store(ctx context.Context, requests ...cyclone.Request) ([]cycl
 	if len(requests) == 0 {
 		return nil, nil
 	}
+	if slices.ContainsFunc(requests, cyclone.Request.Workflow) {
+		return c.storeAlone(ctx, requests)
+	}
 	t := newTicket(len(requests))
 	if err := c.prepareAll(t.items, requests); err != nil {
 		return nil, err
@@ -83,6 +87,20 @@ func (c *Client) store(ctx context.Context, requests ...cyclone.Request) ([]cycl
 		return c.abandon(ctx, d, t)
 	}
 }
+
+// storeAlone stores a run of many steps, which comes alone.
+func (c *Client) storeAlone(ctx context.Context, requests []cyclone.Request) ([]cyclone.Receipt, error) {
+	if len(requests) > 1 {
+		return nil, errTogether
+	}
+	receipt, err := c.storeRun(ctx, requests[0].Spec())
+	if receipt.ID == 0 && receipt.Err == nil {
+		return nil, err
+	}
+	return []cyclone.Receipt{receipt}, err
+}
+
+var errTogether = errors.New("queue: middleware has put a run of many steps and other requests into one call: pass it on alone")
 
 func (c *Client) prepareAll(items []item, requests []cyclone.Request) error {
 	var failed []error

@@ -44,7 +44,11 @@ func (s *buildSender) announce(batch []*runItem) error {
 // send stores runs that fit into one call together.
 func (s *buildSender) send(batch []*runItem) {
 	ids := make([]int64, len(batch))
-	answer, err := s.call(len(batch), 0, batch[0].replicas, func(next func() int64) {
+	replicas := 0
+	for _, it := range batch {
+		replicas = max(replicas, it.replicas)
+	}
+	answer, confirmed, err := s.call(len(batch), replicas, func(next func() int64) {
 		s.reset()
 		for i, it := range batch {
 			ids[i] = next()
@@ -59,7 +63,7 @@ func (s *buildSender) send(batch []*runItem) {
 		return
 	}
 	for i, it := range batch {
-		it.receipt.ID = cyclone.RunID(ids[i])
+		it.stored(ids[i], confirmed)
 	}
 	for _, refused := range answer.Refused {
 		batch[refused.Run].refuse(refused)
@@ -67,6 +71,14 @@ func (s *buildSender) send(batch []*runItem) {
 	for _, it := range batch {
 		s.tell(it, answer.NowMS)
 		it.ticket.settle(1)
+	}
+}
+
+// stored notes the id of a run that is built, unless it turns out to be refused.
+func (it *runItem) stored(id int64, confirmed bool) {
+	it.receipt.ID = cyclone.RunID(id)
+	if it.replicas > 0 && !confirmed {
+		it.receipt.Err = fmt.Errorf("%w: the workflow is stored as run %d", cyclone.ErrNotReplicated, id)
 	}
 }
 
@@ -154,7 +166,8 @@ func (s *buildSender) queue(name string) int {
 }
 
 // call makes one call, which takes so many ids from the lane's block; fill writes it.
-func (s *buildSender) call(ids, size, replicas int, fill func(next func() int64)) (luascripts.BuildReply, error) {
+// It tells whether so many replicas have confirmed it.
+func (s *buildSender) call(ids, replicas int, fill func(next func() int64)) (answer luascripts.BuildReply, confirmed bool, err error) {
 	p := s.p
 	partitions := int64(len(p.client.space.Load().parts))
 	for {
@@ -166,7 +179,7 @@ func (s *buildSender) call(ids, size, replicas int, fill func(next func() int64)
 				if errors.Is(err, errLaneVoid) {
 					continue
 				}
-				return luascripts.BuildReply{}, err
+				return answer, false, err
 			}
 			continue
 		}
@@ -181,13 +194,9 @@ func (s *buildSender) call(ids, size, replicas int, fill func(next func() int64)
 			continue
 		}
 		if err != nil {
-			return luascripts.BuildReply{}, err
+			return answer, false, err
 		}
-		answer := luascripts.ParseBuild(reply)
-		if t.acks < replicas {
-			return answer, cyclone.ErrNotReplicated
-		}
-		return answer, nil
+		return luascripts.ParseBuild(reply), t.acks >= replicas, nil
 	}
 }
 
@@ -228,7 +237,7 @@ func (s *buildSender) session(t *tries) ([]any, error) {
 
 // tell passes the events of a new run to the process's own listeners.
 func (s *buildSender) tell(it *runItem, nowMS int64) {
-	if len(s.p.client.onEvent) == 0 || it.receipt.Existing || it.receipt.Err != nil {
+	if len(s.p.client.onEvent) == 0 || it.receipt.Existing || it.receipt.ID == 0 {
 		return
 	}
 	for i := range it.nodes {

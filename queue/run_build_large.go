@@ -3,7 +3,6 @@ package queue
 import (
 	"fmt"
 
-	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/luascripts"
 )
 
@@ -13,10 +12,10 @@ func (s *buildSender) sendLarge(it *runItem) {
 	id, done := int64(0), 0
 	for done < len(it.nodes) {
 		end := s.chunkEnd(it, done)
-		phase := luascripts.BuildAdd
+		phase, replicas := luascripts.BuildAdd, 0
 		switch {
 		case end == len(it.nodes):
-			phase = luascripts.BuildCommit
+			phase, replicas = luascripts.BuildCommit, it.replicas
 		case done == 0:
 			phase = luascripts.BuildOpen
 		}
@@ -24,7 +23,7 @@ func (s *buildSender) sendLarge(it *runItem) {
 		if done == 0 {
 			fresh = 1
 		}
-		answer, err := s.call(fresh, it.size, it.replicas, func(next func() int64) {
+		answer, confirmed, err := s.call(fresh, replicas, func(next func() int64) {
 			s.reset()
 			if done == 0 {
 				id = next()
@@ -46,7 +45,7 @@ func (s *buildSender) sendLarge(it *runItem) {
 			return
 		}
 		if done = end; done == len(it.nodes) {
-			it.receipt.ID = cyclone.RunID(id)
+			it.stored(id, confirmed)
 			s.tell(it, answer.NowMS)
 		}
 	}

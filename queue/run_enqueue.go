@@ -8,7 +8,8 @@ import (
 	"github.com/cyclone-queue/cyclone/internal/wire"
 )
 
-// EnqueueRun stores a run of many steps, as package workflow has put it together.
+// EnqueueRun stores a run of many steps, as package workflow has put it together. It
+// goes through the middleware as one request, see [cyclone.Request.Workflow].
 // Everything is checked and encoded before anything is written, and what is wrong
 // comes back together. Concurrent calls share script calls; a run that is too
 // large for one is stored in several and begins with the last one.
@@ -24,8 +25,23 @@ func (c *Client) EnqueueRun(ctx context.Context, spec *wire.RunSpec) (cyclone.Re
 	if c.closed.Load() {
 		return cyclone.Receipt{}, ErrClosed
 	}
+	receipts, err := c.enqueue(ctx, cyclone.RunRequest(spec))
+	switch {
+	case len(receipts) == 1:
+		return receipts[0], err
+	case err == nil:
+		err = fmt.Errorf("%d receipts for 1 request", len(receipts))
+	}
+	return cyclone.Receipt{}, err
+}
+
+// storeRun stores a run inside the middleware.
+func (c *Client) storeRun(ctx context.Context, spec *wire.Spec) (cyclone.Receipt, error) {
+	if spec.Err != nil {
+		return cyclone.Receipt{}, spec.Err
+	}
 	var it runItem
-	if err := c.prepareRun(&it, spec); err != nil {
+	if err := c.prepareRun(&it, spec.Run.With(spec.Options)); err != nil {
 		return cyclone.Receipt{}, err
 	}
 	if err := ctx.Err(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/cyclone-queue/cyclone/examples/devredis"
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/worker"
+	"github.com/cyclone-queue/cyclone/workflow"
 )
 
 // traceKey carries the trace id in a context.
@@ -21,7 +22,8 @@ func traceOf(ctx context.Context) string {
 	return id
 }
 
-// sendTrace adds the caller's trace id to everything that is enqueued.
+// sendTrace adds the caller's trace id to everything that is enqueued; a workflow is one
+// request, and hands the id to each of its nodes.
 func sendTrace(next queue.EnqueueFunc) queue.EnqueueFunc {
 	return func(ctx context.Context, requests ...cyclone.Request) ([]cyclone.Receipt, error) {
 		if id := traceOf(ctx); id != "" {
@@ -86,6 +88,16 @@ func main() {
 		log.Fatal(err)
 	}
 	if _, err := cyclone.AttachOf[string](client, notify).Wait(ctx); err != nil {
+		log.Fatal(err)
+	}
+
+	b := workflow.New("album")
+	workflow.Run(b, "cover", Notify, workflow.Value("cover.png"))
+	album, err := b.Enqueue(request, client)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := album.Wait(ctx); err != nil {
 		log.Fatal(err)
 	}
 }

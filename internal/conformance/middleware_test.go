@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/retry"
 	"github.com/cyclone-queue/cyclone/worker"
+	"github.com/cyclone-queue/cyclone/workflow"
 )
 
 type contextKey struct{}
@@ -134,6 +136,97 @@ func TestEnqueueMiddleware(t *testing.T) {
 			l.Errorf("error %v, want the middleware's", err)
 		}
 	}, lab.Configure(queue.Config{Middleware: []func(queue.EnqueueFunc) queue.EnqueueFunc{middleware("outer"), middleware("inner")}}))
+}
+
+// A run of many steps passes the middleware as one request; what is added to it
+// reaches every node.
+func TestEnqueueMiddlewareSeesRuns(t *testing.T) {
+	refusal := errors.New("not today")
+	middleware := func(next queue.EnqueueFunc) queue.EnqueueFunc {
+		return func(ctx context.Context, requests ...cyclone.Request) ([]cyclone.Receipt, error) {
+			if !requests[0].Workflow() {
+				return next(ctx, requests...)
+			}
+			if len(requests) != 1 || requests[0].Name() != "flow" {
+				return nil, fmt.Errorf("%d requests for %q", len(requests), requests[0].Name())
+			}
+			traced := requests[0].With(cyclone.WithMeta("trace", "t1"))
+			switch ctx.Value(contextKey{}) {
+			case "refuse":
+				return nil, refusal
+			case "nothing":
+				return nil, nil
+			case "queue":
+				traced = traced.With(cyclone.WithQueue("other"))
+			case "nil":
+				traced = traced.With(nil)
+			case "unique":
+				traced = traced.With(cyclone.WithUnique(cyclone.Unique{Key: "k", OnConflict: cyclone.Reject}))
+			case "replicas":
+				traced = traced.With(cyclone.WaitReplicas(1))
+			case "two":
+				return next(ctx, traced, traced)
+			case "twice":
+				if _, err := next(ctx, traced); err != nil {
+					return nil, err
+				}
+			}
+			return next(ctx, traced)
+		}
+	}
+	lab.Each(t, func(l *lab.Lab) {
+		traces := make(chan string, 10)
+		action := cyclone.NewAction("job", func(ctx cyclone.Context, _ string) error {
+			traces <- ctx.Node() + " " + ctx.Meta("trace") + ctx.Meta("own")
+			return nil
+		})
+		l.Start(worker.Config{}, action)
+		b := workflow.New("flow", cyclone.WithMeta("own", "!"))
+		workflow.Do(b, "b", action, workflow.Value(""), workflow.After(workflow.Do(b, "a", action, workflow.Value(""))))
+		enqueue := func(do string) (*cyclone.Run, error) {
+			return b.Enqueue(context.WithValue(context.Background(), contextKey{}, do), l.Client())
+		}
+		for _, do := range []string{"", "twice", "unique"} {
+			run, err := enqueue(do)
+			if err != nil {
+				l.Fatal(err)
+			}
+			if err := mustWait(l, run.ID()); err != nil {
+				l.Error(err)
+			}
+			runs := 1
+			if do == "twice" {
+				runs = 2
+			}
+			var got []string
+			for range 2 * runs {
+				got = append(got, <-traces)
+			}
+			slices.Sort(got)
+			if want := slices.Repeat([]string{"a t1!"}, runs); !slices.Equal(got, append(want, slices.Repeat([]string{"b t1!"}, runs)...)) {
+				l.Errorf("%q: %q", do, got)
+			}
+		}
+		for do, want := range map[string]string{
+			"refuse": refusal.Error(), "nothing": "0 receipts for 1 request", "nil": "option is nil", "two": "pass it on alone",
+			"queue": "flow: a run of many steps takes WithUnique, WithMeta, WithRetention and WaitReplicas, and no other option",
+		} {
+			if run, err := enqueue(do); run != nil || err == nil || !strings.Contains(err.Error(), "workflow: enqueue flow: ") || !strings.Contains(err.Error(), want) {
+				l.Errorf("%s: run %v, error %v, want %q", do, run, err, want)
+			}
+		}
+		run, err := enqueue("replicas")
+		if run == nil || !errors.Is(err, cyclone.ErrNotReplicated) {
+			l.Fatalf("run %v, error %v, want one that is not replicated", run, err)
+		}
+		if err := mustWait(l, run.ID()); err != nil {
+			l.Error(err)
+		}
+		var bad *workflow.BuilderError
+		if _, err := workflow.New("flow").Enqueue(context.Background(), l.Client()); !errors.As(err, &bad) {
+			l.Errorf("got %v, want a BuilderError", err)
+		}
+	}, lab.Configure(queue.Config{Middleware: []func(queue.EnqueueFunc) queue.EnqueueFunc{middleware}, ReplicaTimeout: 10 * time.Millisecond}))
 }
 
 // OnFailure hears of each failure and each discard, with the attempt's context.

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/cyclone-queue/cyclone/internal/testserver"
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/worker"
+	"github.com/cyclone-queue/cyclone/workflow"
 )
 
 // WaitReplicas needs a real replica: the embedded server has none.
@@ -52,6 +54,18 @@ func TestWaitReplicas(t *testing.T) {
 		if err == nil || receipts[0].Err != nil || !errors.Is(receipts[1].Err, cyclone.ErrNotReplicated) || receipts[1].ID == 0 {
 			l.Errorf("a mixed batch: %+v (%v)", receipts, err)
 		}
+		for _, nodes := range []int{1, 450} {
+			run, err := waiting(nodes).Enqueue(ctx, patient(l))
+			if err != nil {
+				l.Fatalf("a run of %d nodes: %v", nodes, err)
+			}
+			if ok, err := follower.HExists(ctx, l.Key(run.ID(), "steps"), run.ID().String()).Result(); err != nil || !ok {
+				l.Errorf("the replica has the run of %d nodes: %v (%v)", nodes, ok, err)
+			}
+			if err := l.Client().Delete(ctx, run.ID()); err != nil {
+				l.Error(err)
+			}
+		}
 		replica.Stop() // its link stays open, and nothing is confirmed
 		if _, err = cyclone.EnqueueAction(ctx, l.Client(), action, "frozen", cyclone.WaitReplicas(1)); !errors.Is(err, cyclone.ErrNotReplicated) {
 			l.Errorf("with a frozen replica: %v, want ErrNotReplicated", err)
@@ -60,4 +74,26 @@ func TestWaitReplicas(t *testing.T) {
 		l.Start(worker.Config{}, cyclone.NewAction("job", func(cyclone.Context, string) error { return nil }))
 		l.UntilEmpty()
 	}, "--repl-diskless-sync-delay", "0")
+}
+
+// waiting is a workflow of so many nodes that nobody serves.
+func waiting(nodes int) *workflow.Builder {
+	b := workflow.New("flow")
+	for i := range nodes {
+		workflow.Do(b, fmt.Sprint("n", i), cyclone.DeclareAction[int]("job"), workflow.Value(i), cyclone.WithQueue("unserved"))
+	}
+	return b
+}
+
+// patient returns a client whose middleware has everything confirmed by a replica.
+func patient(l *lab.Lab) *queue.Client {
+	l.Helper()
+	client, _, _ := l.NewClient(queue.Config{Middleware: []func(queue.EnqueueFunc) queue.EnqueueFunc{
+		func(next queue.EnqueueFunc) queue.EnqueueFunc {
+			return func(ctx context.Context, requests ...cyclone.Request) ([]cyclone.Receipt, error) {
+				return next(ctx, requests[0].With(cyclone.WaitReplicas(1)))
+			}
+		},
+	}})
+	return client
 }

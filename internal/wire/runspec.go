@@ -89,7 +89,7 @@ func (n *RunNode) Class() Class {
 // Err returns nil; only the inputs' encoding can be wrong then.
 type RunSpec struct {
 	Name     string
-	Options  Options       // of the run: unique, meta, retention
+	Options  Options       // of the run, see RunOptions; a child run has a request key
 	Deadline time.Duration // from the enqueue; 0 for none
 	Nodes    []RunNode
 	Result   int // index of the node whose output is the run's; -1 for none
@@ -135,6 +135,14 @@ func (s *RunSpec) Err() error {
 func (s *RunSpec) Clone() *RunSpec {
 	c := *s
 	c.Nodes = slices.Clone(s.Nodes)
+	c.faults = slices.Clip(s.faults)
+	return &c
+}
+
+// With returns the spec with other options of the run.
+func (s *RunSpec) With(o Options) *RunSpec {
+	c := *s
+	c.Options = o
 	c.faults = slices.Clip(s.faults)
 	return &c
 }

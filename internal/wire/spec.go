@@ -11,7 +11,13 @@ type Spec struct {
 	Err error
 	// RawJSON is the input when it came in as JSON; Input is then nil.
 	RawJSON []byte
+	// Run is what is to be enqueued when it is a run of many steps and no single one:
+	// Kind is its name then, Options are the run's in place of its own.
+	Run *RunSpec
 }
+
+// RunOptions are the options that a run of many steps takes as a whole.
+const RunOptions = FieldUnique | FieldMeta | FieldRetention | FieldWaitReplicas
 
 // Effective returns the options that apply: the enqueue's over the definition's.
 func (s *Spec) Effective() Options {
