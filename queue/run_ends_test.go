@@ -155,6 +155,14 @@ func TestInputsOfNodes(t *testing.T) {
 		if err := l.store.Decode(claims["all"], &wrong); err == nil {
 			l.Error("outputs fit into a number")
 		}
+		var numbers []int
+		if err := l.store.Decode(claims["all"], &numbers); err == nil || !strings.Contains(err.Error(), "the output of node b: ") {
+			l.Errorf("outputs that do not fit: %v", err)
+		}
+		var fieldless struct{ Name string }
+		if err := l.store.Decode(claims["join"], &fieldless); err == nil || !strings.HasSuffix(err.Error(), "for the output of node a") {
+			l.Errorf("an output without a field: %v", err)
+		}
 		var out string
 		if found, err := l.store.Outputs(claims["all"]).Output("a", &out); !found || err != nil || out != "A" {
 			l.Errorf("output of a: %q, %v, %v", out, found, err)

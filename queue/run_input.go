@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -115,27 +113,27 @@ func (s *Store) decodeOutput(c *Claimed, n int, into any) error {
 	if in == nil || n >= len(in.outputs) {
 		return errors.New("the outputs that it is made of were not read")
 	}
-	return s.client.decodeOutput(node, in.states[n], in.outputs[n], into)
+	return s.client.decodeOutput(func() string { return s.nodeName(c, node) }, in.states[n], in.outputs[n], into)
 }
 
 // decodeOutput decodes what a node returned, and nothing for one that returned
-// nothing.
-func (c *Client) decodeOutput(node int, state, output string, into any) error {
+// nothing. Errors name the node.
+func (c *Client) decodeOutput(name func() string, state, output string, into any) error {
 	mark, _, ok := dag.ParseMark(state)
 	switch {
 	case !ok || mark == dag.MarkNone:
-		return fmt.Errorf("node %d, whose output is wanted, has not ended", node)
+		return fmt.Errorf("node %s, whose output is wanted, has not ended", name())
 	case mark != dag.MarkCompleted:
 		return nil
 	case output == "":
-		return fmt.Errorf("the output of node %d is gone", node)
+		return fmt.Errorf("the output of node %s is gone", name())
 	}
 	kept, err := decodeResult([]byte(output))
 	if err == nil {
 		err = c.codecs.decode(kept.Codec, kept.Output, into)
 	}
 	if err != nil {
-		return fmt.Errorf("the output of node %d: %w", node, err)
+		return fmt.Errorf("the output of node %s: %w", name(), err)
 	}
 	return nil
 }
@@ -171,94 +169,11 @@ func (s *Store) join(c *Claimed, outer reflect.Value) error {
 	for i, ref := range c.Envelope.Part.Refs {
 		field, ok := wire.FieldByPath(outer, ref.Path)
 		if !ok {
-			return fmt.Errorf("%v has no field %q for the output of node %d", outer.Type(), ref.Path, ref.Node)
+			return fmt.Errorf("%v has no field %q for the output of node %s", outer.Type(), ref.Path, s.nodeName(c, ref.Node))
 		}
 		if err := s.decodeOutput(c, i, field.Addr().Interface()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// Outputs returns the outputs of the nodes that a claimed node depends on, nil for
-// the one step of a run. They are read when they are first asked for.
-func (s *Store) Outputs(c *Claimed) wire.Outputs {
-	if c.Step.Node == 0 {
-		return nil
-	}
-	return &outputs{client: s.client, run: c.ID.String(), node: c.Step.Node - 1, partition: c.partition}
-}
-
-// outputs implements wire.Outputs.
-type outputs struct {
-	client    *Client
-	run       string
-	node      int
-	partition int
-
-	mu    sync.Mutex
-	graph *dag.Graph
-}
-
-// outputsFor bounds a look for an output.
-const outputsFor = 10 * time.Second
-
-// Output implements [wire.Outputs].
-func (o *outputs) Output(node string, into any) (bool, error) {
-	ctx, cancel := context.WithTimeout(o.client.life, outputsFor)
-	defer cancel()
-	p := o.client.space.Load().parts[o.partition]
-	g, err := o.load(ctx, p)
-	if err != nil {
-		return false, fmt.Errorf("queue: output of node %s of run %s: %w", node, o.run, err)
-	}
-	at := g.Find(node)
-	if o.node >= len(g.Nodes) || !slices.Contains(g.Nodes[o.node].Deps, at) {
-		return false, nil
-	}
-	var values []any
-	err = persist(ctx, connectFor, func() (err error) {
-		values, err = p.client.rdb.HMGet(ctx, p.keys.run(o.run), endedField(at), outputField(at)).Result()
-		return err
-	})
-	if err != nil {
-		return false, fmt.Errorf("queue: output of node %s of run %s: %w", node, o.run, err)
-	}
-	found := stringsOf(values)
-	if found[1] == "" {
-		return false, nil
-	}
-	if kept, err := decodeResult([]byte(found[1])); err == nil && kept.Codec == codecNone {
-		return false, nil
-	}
-	return true, o.client.decodeOutput(at, found[0], found[1], into)
-}
-
-func (o *outputs) load(ctx context.Context, p *partition) (*dag.Graph, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.graph != nil {
-		return o.graph, nil
-	}
-	var body string
-	err := persist(ctx, connectFor, func() (err error) {
-		body, err = p.client.rdb.HGet(ctx, p.keys.steps(), o.run).Result()
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	var env Envelope
-	if err = env.Decode([]byte(body)); err == nil {
-		o.graph, err = graphOf(&env)
-	}
-	return o.graph, err
-}
-
-// graphOf returns the graph of a run of many steps.
-func graphOf(env *Envelope) (*dag.Graph, error) {
-	if env.Codec != codecGraph {
-		return nil, errors.New("it is a run of a single step")
-	}
-	return dag.Decode(env.Payload)
 }
