@@ -29,6 +29,7 @@ import (
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/client"
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/contender"
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/libs"
+	"github.com/cyclone-queue/cyclone/bench/peers/internal/server"
 )
 
 // settings are the command line.
@@ -50,8 +51,13 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// A child process ignores the interrupt that a terminal sends to all: the program
+	// that started it ends it.
 	if library := os.Getenv(contender.LibraryVariable); library != "" {
 		os.Exit(serve(library))
+	}
+	if value := os.Getenv(server.NATSVariable); value != "" {
+		os.Exit(exitCode(server.RunNATS(value, os.Stdin)))
 	}
 	os.Exit(program(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -65,7 +71,11 @@ func serve(name string) int {
 		fmt.Fprintf(os.Stderr, "no library is named %q\n", name)
 		return exitUsage
 	}
-	if err := client.Serve(context.Background(), library.Open, library.Module, os.Stdin, os.Stdout); err != nil {
+	return exitCode(client.Serve(context.Background(), library.Open, library.Module, os.Stdin, os.Stdout))
+}
+
+func exitCode(err error) int {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return exitFailure
 	}

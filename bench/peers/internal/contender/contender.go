@@ -22,6 +22,9 @@ type Contender struct {
 	Start   server.Start
 	// Client is the command of a client process.
 	Client func() *exec.Cmd
+	// Warms says that its language compiles while it runs: its client processes are
+	// kept from piece to piece, as they would live in production.
+	Warms bool
 	// Tries are the settings to try, by what they are for; the best is taken.
 	Tries map[Purpose][]Settings
 }

@@ -17,9 +17,12 @@ type Library struct {
 
 // All are the libraries by the names that contenders have.
 var All = map[string]Library{
-	"cyclone": {openCyclone, "github.com/cyclone-queue/cyclone"},
-	"floor":   {openFloor, "github.com/redis/go-redis/v9"},
-	"asynq":   {openAsynq, "github.com/hibiken/asynq"},
+	"cyclone":    {openCyclone, "github.com/cyclone-queue/cyclone"},
+	"floor":      {openFloor, "github.com/redis/go-redis/v9"},
+	"asynq":      {openAsynq, "github.com/hibiken/asynq"},
+	"river":      {openRiver, "github.com/riverqueue/river"},
+	"nats":       {openNATS, "github.com/nats-io/nats.go"},
+	"beanstalkd": {openBeanstalkd, "github.com/beanstalkd/go-beanstalk"},
 }
 
 // quiet drops what libraries log: planned failures are no news.

@@ -5,6 +5,7 @@ package server
 import (
 	"context"
 	"errors"
+	"log/slog"
 )
 
 // Server is a server that this program has started for one contender.
@@ -39,3 +40,6 @@ type Start func(ctx context.Context, o Options) (Server, error)
 
 // ErrUnknown is returned for what a server does not tell.
 var ErrUnknown = errors.New("the server does not tell")
+
+// quiet drops what is logged.
+var quiet = slog.New(slog.DiscardHandler)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/contender"
@@ -30,7 +31,14 @@ type Stage struct {
 	LibraryVersion string
 
 	options server.Options
-	clients []*contender.Client
+	clients []held // at work in this piece
+	warm    []held // of earlier pieces, to be used again
+}
+
+// held is a client process and what it is for.
+type held struct {
+	*contender.Client
+	purpose contender.Purpose
 }
 
 // Open starts the contender's server.
@@ -43,13 +51,13 @@ func Open(ctx context.Context, c contender.Contender, o server.Options, scale Sc
 
 // Close ends everything.
 func (s *Stage) Close() error {
-	s.leave()
+	s.leave(true)
 	return s.Server.Stop()
 }
 
 // Reset ends what has failed and starts the server anew.
 func (s *Stage) Reset(ctx context.Context) error {
-	s.leave()
+	s.leave(true)
 	_ = s.Server.Stop() // it may be what has failed
 	var err error
 	s.Server, err = s.Start(ctx, s.options)
@@ -62,15 +70,31 @@ func (s *Stage) Measure(ctx context.Context, work func(context.Context) (Sample,
 		return nil, fmt.Errorf("clear: %w", err)
 	}
 	sample, err := work(ctx)
-	s.leave()
+	s.leave(err != nil)
 	return sample, err
 }
 
-func (s *Stage) leave() {
-	for _, c := range s.clients {
+// leave ends the clients of a piece, or keeps them when they are to stay warm.
+func (s *Stage) leave(all bool) {
+	s.warm, s.clients = append(s.warm, s.clients...), nil
+	if s.Warms && !all {
+		return
+	}
+	for _, c := range s.warm {
 		c.Close()
 	}
-	s.clients = nil
+	s.warm = nil
+}
+
+// obtain takes a warm process or starts a new one.
+func (s *Stage) obtain(purpose contender.Purpose) (*contender.Client, error) {
+	for i, c := range s.warm {
+		if c.purpose == purpose {
+			s.warm = slices.Delete(s.warm, i, i+1)
+			return c.Client, nil
+		}
+	}
+	return contender.Launch(s.Client())
 }
 
 // Settings are those chosen for a purpose.
@@ -87,16 +111,19 @@ func (s *Stage) Settings(purpose contender.Purpose) contender.Settings {
 // Launch starts a client process with the settings for a purpose, overridden by
 // those given, and connects it.
 func (s *Stage) Launch(ctx context.Context, purpose contender.Purpose, over map[string]int) (*contender.Client, error) {
-	c, err := contender.Launch(s.Client())
+	c, err := s.obtain(purpose)
 	if err != nil {
 		return nil, err
 	}
-	s.clients = append(s.clients, c)
+	s.clients = append(s.clients, held{c, purpose})
 	values := maps.Clone(s.Settings(purpose).Values)
 	if values == nil {
 		values = map[string]int{}
 	}
 	maps.Copy(values, over)
+	if s.options.Persist {
+		values[wire.Persist] = 1
+	}
 	if _, err := c.Call(ctx, wire.Command{Op: wire.OpOpen, Open: &wire.Open{Address: s.Server.Address(), Settings: values}}); err != nil {
 		return nil, err
 	}
@@ -139,15 +166,19 @@ func (s *Stage) Fill(ctx context.Context, order wire.Produce) error {
 	return err
 }
 
-
-// dismiss ends one client before the piece is over.
+// dismiss lets one client go before the piece is over.
 func (s *Stage) dismiss(c *contender.Client) {
-	c.Close()
-	for i := range s.clients {
-		if s.clients[i] == c {
-			s.clients = append(s.clients[:i], s.clients[i+1:]...)
-			return
+	for i, h := range s.clients {
+		if h.Client != c {
+			continue
 		}
+		s.clients = slices.Delete(s.clients, i, i+1)
+		if s.Warms {
+			s.warm = append(s.warm, h)
+		} else {
+			c.Close()
+		}
+		return
 	}
 }
 

@@ -128,6 +128,7 @@ const (
 	Servers     = "servers"     // workers in one process
 	Poll        = "poll"        // ms between two looks for work
 	Partitions  = "partitions"
+	Persist     = "persist" // 1 when the run persists, for clients that have to ask for it
 )
 
 // Names of what is enqueued.
