@@ -37,7 +37,6 @@ type AdvanceItem struct {
 	// Run is the key of the run that the step is a node of, "" for a run of its
 	// own. The rest concerns nodes only.
 	Run      string
-	RunID    string
 	Node     int // index from 0
 	Attempt  int
 	Wide     bool // its dependents are left to the sweep
@@ -47,7 +46,7 @@ type AdvanceItem struct {
 }
 
 // AdvanceInput is what a call of Advance carries: at most 100 items and 500 ids,
-// children and follow-ups counted.
+// children and follow-ups counted. The nodes of one run stand one behind the other.
 type AdvanceInput struct {
 	Session    Session
 	Worker     string
@@ -56,6 +55,7 @@ type AdvanceInput struct {
 	Channels   Channels
 	Partition  int
 	Partitions int // how many there are
+	Stem       int // length of the key of a run without its id
 	Detail     []byte
 	Queues     []TurnQueue
 	Items      []AdvanceItem
@@ -68,33 +68,78 @@ func AdvanceCall(c *Call, k *AdvanceKeys, in *AdvanceInput) {
 		k.Paused, k.IDs, k.Sweep, k.Runs, k.Journals)
 	c.queues(in.Queues)
 	for i := range in.Items {
-		c.Keys = append(c.Keys, orElse(in.Items[i].Run, k.Steps), orElse(in.Items[i].Journal, k.Steps))
+		it := &in.Items[i]
+		if it.Run != "" && !in.joins(i) {
+			c.Keys = append(c.Keys, it.Run)
+		}
+		if it.Journal != "" {
+			c.Keys = append(c.Keys, it.Journal)
+		}
 	}
 	c.arg(in.Session.Lane, in.Session.Seq, in.Worker, in.MaxBytes, in.MaxSignals, in.Channels.Wake, in.Channels.Events,
-		in.Partition, in.Partitions, in.Detail, len(in.Queues))
+		in.Partition, in.Partitions, in.Detail, in.Stem, len(in.Queues))
 	for i := range in.Queues {
 		c.arg(&in.Queues[i].Name)
 	}
 	c.arg(len(in.Items))
 	for i := range in.Items {
-		c.advance(&in.Items[i])
+		c.advance(&in.Items[i], in.joins(i))
 	}
 }
 
-func (c *Call) advance(it *AdvanceItem) {
-	node := it.Node
-	if it.Run == "" {
-		node = -1
+// joins tells that the item's run is that of the one before it.
+func (in *AdvanceInput) joins(i int) bool {
+	return i > 0 && in.Items[i].Run != "" && in.Items[i].Run == in.Items[i-1].Run
+}
+
+func (c *Call) advance(it *AdvanceItem, joins bool) {
+	c.arg(string(it.shape(joins)), &it.Member, &it.ID)
+	if it.Body != "" {
+		c.arg(&it.Body)
 	}
-	c.arg(it.Queue+1, string(it.Op), &it.Member, &it.ID, &it.Body, it.KeepUntilMS, it.Journal != "", &it.Sweep,
-		node, &it.RunID, it.Attempt, it.Wide, len(it.Children))
-	for _, child := range it.Children {
-		c.arg(child.Node, child.Queue+1, child.Lane+1, child.DelayMS)
+	if it.Op == OpKeep {
+		c.arg(it.KeepUntilMS)
+	}
+	if it.Sweep != "" {
+		c.arg(&it.Sweep)
+	}
+	if len(it.Tx) == 0 {
+		return
 	}
 	c.arg(len(it.Tx))
 	for i := range it.Tx {
 		c.tx(&it.Tx[i])
 	}
+}
+
+// shape is what the script reads once for all items that have it in common.
+func (it *AdvanceItem) shape(joins bool) []byte {
+	b := strconv.AppendInt(make([]byte, 0, 48), int64(it.Queue+1), 10)
+	b = append(b, ' ', it.Op[0], ' ')
+	if it.Run == "" {
+		b = append(b, "-1"...)
+	} else {
+		b = strconv.AppendInt(b, int64(it.Node), 10)
+	}
+	b = append(b, ' ')
+	for _, f := range [...]struct {
+		flag byte
+		set  bool
+	}{
+		{'o', it.Body != ""}, {'k', it.Op == OpKeep}, {'s', it.Sweep != ""}, {'x', len(it.Tx) > 0},
+		{'j', it.Journal != ""}, {'w', it.Wide}, {'+', joins}, {'-', true},
+	} {
+		if f.set {
+			b = append(b, f.flag)
+		}
+	}
+	b = strconv.AppendInt(append(b, ' '), int64(it.Attempt), 10)
+	for _, child := range it.Children {
+		for i, n := range [...]int64{int64(child.Node), int64(child.Queue + 1), int64(child.Lane + 1), child.DelayMS} {
+			b = strconv.AppendInt(append(b, " ,,,"[i]), n, 10)
+		}
+	}
+	return b
 }
 
 // queues adds the keys of queues as Turn has them.
@@ -105,13 +150,6 @@ func (c *Call) queues(queues []TurnQueue) {
 		c.Keys = append(c.Keys, q.Leased, q.Scheduled, q.Retrying, q.Snoozed, q.Waiting, q.Completed, q.Discarded, q.Cancelled,
 			q.Waiters, q.Ready[0], q.Ready[1], q.Ready[2])
 	}
-}
-
-func orElse(key, other string) string {
-	if key == "" {
-		return other
-	}
-	return key
 }
 
 // AdvanceReply is the answer of a call whose status is OK.

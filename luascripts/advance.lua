@@ -4,15 +4,17 @@
 -- KEYS: steps sess ghosts tries uniq uniqof results history stats subs paused ids sweep runs journals
 -- KEYS per queue: leased scheduled retrying snoozed waiting completed discarded cancelled waiters ready_h ready_d ready_l
 -- KEYS per step: run journal
--- Where a step has no run or no journal, steps stands for it. The keys of transactions come behind.
+-- Each step has those of the two that its shape says; the nodes of one run stand one behind the other, and the first
+-- brings its key. The keys of transactions come behind.
 -- ARGV: lane, seq = session; worker = worker id; max_bytes = of one value of a transaction; max_signals = that a run may
 --   have queued; wake = channel prefix; events = channel; partition; partitions = how many there are;
---   detail = event details; nq, then nq queue names;
---   n, then per step: queue index, operation (c complete, k complete and keep the result, d discard), 'id:token', id,
---     body of a discarded step, result or output ('' none), keep-until ms of k, journal 0/1, item for the sweep ('' none),
---     node index or -1, run id, attempt, wide 0/1: who depends on it is left to the sweep,
---     k, k x (child's node index, queue index, lane index, delay ms),
---     j, j x (command, position of its key or 0, m, m x argument)
+--   detail = event details; stem = length of a run's key without its id; nq, then nq queue names;
+--   n, then per step: shape, 'id:token', id, then what the shape says: result, output or body of a discarded step;
+--     keep-until ms; item for the sweep; j, j x (command, position of its key or 0, m, m x argument)
+--   shape: 'queue-index operation node flags attempt', then ' node,queue-index,lane-index,delay-ms' per dependent to count down
+--     operation: c complete, k complete and keep the result, d discard; node: -1 for a run of its own
+--     flags: o result, k keep-until, s sweep item, x transaction, j has a journal, w its dependents are left to the sweep,
+--       + of the same run as the step before it, - none
 --   commands: set value ttl-ms-or-0; delete; incrby n; hset (field value)...; sadd member...; rpush value...;
 --     signal id queue-index-of-a-single-task-or-0 name key payload; enqueue queue index, lane index, due, body
 -- RETURNS: {0, now ms, {'id:token', 'lost', 'cancelled' or 'tx <command from 1> <reason>', ...}, the sweep has work 0/1, watched 0/1}
@@ -36,8 +38,14 @@ local results, history, stats, subs, paused = KEYS[7], KEYS[8], KEYS[9], KEYS[10
 local ids, sweep, runs, journals = KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local lane, seq, worker, max_bytes, max_signals = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local wake_channel, events, partition, partitions = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
-local detail, nq = ARGV[10], tonumber(ARGV[11])
-local NAMES_AT = 11 -- the queues' names come behind
+local detail, stem, nq = ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
+local NAMES_AT = 12 -- the queues' names come behind
+
+-- NUMBER has the texts of small numbers, which are slow to make.
+local NUMBER = setmetatable({}, {__index = function(known, n)
+  known[n] = string.format('%d', n)
+  return known[n]
+end})
 
 local function sweep_has_work(now)
   local first = redis.call('ZRANGE', sweep, 0, 0, 'WITHSCORES')
@@ -62,63 +70,134 @@ if state ~= APPLY then
   return {state}
 end
 
-local items = {}
-local cursor = NAMES_AT + nq + 2
-for i = 1, tonumber(ARGV[NAMES_AT + nq + 1]) do
-  local children = tonumber(ARGV[cursor + 12])
+-- Few shapes stand for many steps: each is read once. wanted are the fields of the run that its nodes look at.
+local function read_shape(text)
+  local q, op, node, flags, attempt, rest = string.match(text, '^(%d+) (%a) (%S+) (%S+) (%d+)(.*)$')
+  local shape = {q = tonumber(q), op = op, children = {}, run_keys = 0, extra = 3, wide = string.find(flags, 'w') ~= nil}
+  for flag in string.gmatch(flags, '[oks]') do
+    shape[flag] = shape.extra
+    shape.extra = shape.extra + 1
+  end
+  shape.tx = string.find(flags, 'x') ~= nil
+  if node ~= '-1' then
+    shape.node, shape.joins = node, string.find(flags, '+', 1, true) ~= nil
+    shape.run_keys = shape.joins and 0 or 1
+    shape.ended, shape.mark, shape.output = 's' .. node, op == 'd' and 'd' or 'c' .. attempt, 'o' .. node
+    shape.wanted = {'st', 'left', shape.ended}
+    for child, child_q, child_lane, wait in string.gmatch(rest, '(%d+),(%d+),(%d+),(%d+)') do
+      shape.wanted[#shape.wanted + 1] = 'd' .. child
+      shape.children[#shape.children + 1] = {
+        field = 'd' .. child, name = '.' .. child, q = tonumber(child_q), lane = tonumber(child_lane), wait = tonumber(wait),
+      }
+    end
+  end
+  shape.journal = string.find(flags, 'j') ~= nil
+  shape.keys = shape.run_keys + (shape.journal and 1 or 0)
+  return shape
+end
+
+local function read_tx(cursor)
+  local ops, at = {}, cursor + 1
+  for k = 1, tonumber(ARGV[cursor]) do
+    ops[k] = {kind = ARGV[at], key = tonumber(ARGV[at + 1]), n = tonumber(ARGV[at + 2]), at = at + 3}
+    at = at + 3 + ops[k].n
+  end
+  return ops, at
+end
+
+local items, shapes, n = {}, {}, tonumber(ARGV[NAMES_AT + nq + 1])
+local cursor, next_key = NAMES_AT + nq + 2, FIXED + nq * PER_QUEUE + 1
+for i = 1, n do
+  local shape = shapes[ARGV[cursor]]
+  if not shape then
+    shape = read_shape(ARGV[cursor])
+    shapes[ARGV[cursor]] = shape
+  end
   local item = {
-    q = tonumber(ARGV[cursor]), op = ARGV[cursor + 1], member = ARGV[cursor + 2], id = ARGV[cursor + 3],
-    body = ARGV[cursor + 4], keep = ARGV[cursor + 5], has_journal = ARGV[cursor + 6] == '1', sweep = ARGV[cursor + 7],
-    node = ARGV[cursor + 8], run_id = ARGV[cursor + 9], attempt = ARGV[cursor + 10], wide = ARGV[cursor + 11] == '1',
-    children = cursor + 13, n = children, ops = {},
-    run = FIXED + nq * PER_QUEUE + 2 * i - 1, journal = FIXED + nq * PER_QUEUE + 2 * i,
+    shape = shape, q = shape.q, member = ARGV[cursor + 1], id = ARGV[cursor + 2], at = cursor,
+    key = shape.joins and items[i - 1].key or next_key, journal = next_key + shape.run_keys, view = false,
   }
-  cursor = cursor + 13 + 4 * children
-  local ops = tonumber(ARGV[cursor])
-  cursor = cursor + 1
-  for k = 1, ops do
-    item.ops[k] = {kind = ARGV[cursor], key = tonumber(ARGV[cursor + 1]), n = tonumber(ARGV[cursor + 2]), at = cursor + 3}
-    cursor = cursor + 3 + item.ops[k].n
+  cursor, next_key = cursor + shape.extra, next_key + shape.keys
+  if shape.tx then
+    item.ops, cursor = read_tx(cursor)
   end
   items[i] = item
 end
-fence(items, FIXED, nq, ghosts)
+local haunted = fence(items, FIXED, nq, ghosts)
 
--- Each run is read once for all of its nodes; what changes is kept in view and written at the end.
-local views, order = {}, {}
+-- Each run is read once for all of its nodes. found is what was read: state, left, and by the fields' positions how
+-- each node stands and what the dependents wait for. changes is what will be written, m names and values; room for
+-- them is made at once, since tables that grow are slow.
+local views = {}
 
--- view returns what is known of the item's run, the fields that the item needs among it.
-local function view(item)
-  local name = KEYS[item.run]
-  local seen = views[name]
-  if not seen then
-    seen = {at = item.run, id = item.run_id, waits = {}, ended = {}, fields = {}, lowered = {}, freed = {}}
-    views[name] = seen
-    order[#order + 1] = seen
+local function new_view(item)
+  local view = {
+    key = item.key, found = false, positions = false, sweep = false,
+    changes = {'left', false, false, false, false, false, false, false}, m = 2,
+  }
+  views[#views + 1] = view
+  return view
+end
+
+-- join adds the fields of one more node to those of a run.
+local function join(view, wanted, more)
+  if not view.positions then
+    view.positions = {}
+    for k = 3, #wanted do
+      view.positions[wanted[k]] = k
+    end
+    wanted = {unpack(wanted)}
   end
-  local wanted = {'st', 'left', 'ok', 's' .. item.node}
-  for k = 0, item.n - 1 do
-    wanted[5 + k] = 'd' .. ARGV[item.children + 4 * k]
+  for k = 3, #more do
+    if not view.positions[more[k]] then
+      wanted[#wanted + 1] = more[k]
+      view.positions[more[k]] = #wanted
+    end
   end
-  local found = redis.call('HMGET', KEYS[item.run], unpack(wanted))
-  seen.st, seen.left, seen.ok = found[1], tonumber(found[2]), tonumber(found[3] or 0)
-  seen.ended[item.node] = found[4]
-  for k = 5, #wanted do
-    seen.waits[wanted[k]] = tonumber(found[k])
+  return wanted
+end
+
+-- read_run reads the run of an item, for all behind it that are of the same run, and returns the position of the next.
+local function read_run(i)
+  local key, view, wanted = items[i].key, nil, nil
+  while items[i] and items[i].key == key and items[i].shape.node do
+    local item = items[i]
+    if not item.reason then
+      if view then
+        wanted = join(view, wanted, item.shape.wanted)
+      else
+        view, wanted = new_view(item), item.shape.wanted
+      end
+      item.view = view
+    end
+    i = i + 1
   end
-  return seen
+  if view then
+    local found = redis.call('HMGET', KEYS[view.key], unpack(wanted))
+    found[2] = tonumber(found[2])
+    view.found = found
+  end
+  return i
+end
+
+local at = 1
+while at <= n do
+  at = items[at].shape.node and read_run(at) or at + 1
+end
+
+local function position(view, field, usual)
+  return view.positions and view.positions[field] or usual
 end
 
 -- A run that is failing or being cancelled takes no more results: the sweep ends the node. A node without a run, or
 -- one that has ended, only has its lease taken away.
 local function check_node(item)
-  local seen = view(item)
-  item.view = seen
-  if not seen.left then
+  local view = item.view
+  if not view.found[2] then
     item.reason, item.mark, item.gone = 'lost', 'x', true
-  elseif seen.ended[item.node] then
+  elseif view.found[position(view, item.shape.ended, 3)] then
     item.reason, item.mark = 'cancelled', 'x'
-  elseif seen.st ~= 'r' then
+  elseif view.found[1] ~= 'r' then
     item.reason = 'cancelled'
   end
 end
@@ -155,27 +234,28 @@ local function check_tx(item)
   for name, after in pairs(own) do
     all[name] = after
   end
-  for name, n in pairs(own_sent) do
-    sent[name] = n
+  for name, count_sent in pairs(own_sent) do
+    sent[name] = count_sent
   end
   follow_ups = follow_ups + own_follow_ups
 end
 
-for _, item in ipairs(items) do
-  if not item.reason and item.node ~= '-1' then
+for i = 1, n do
+  local item = items[i]
+  if item.view then
     check_node(item)
   end
-  if not item.reason then
+  if item.ops and not item.reason then
     item.reason = check_tx(item)
   end
 end
 
 -- Write. A first write that needs no memory lets the rest run at maxmemory.
 redis.call('HDEL', ghosts, '')
-local listeners, haunted = redis.call('EXISTS', subs), redis.call('EXISTS', ghosts) == 1
+local listeners = redis.call('EXISTS', subs)
 local watched = listeners == 1
-local lines, refused, stored, index = {}, {}, {}, 0
-local leases, gone, fresh, singles = {}, {}, {}, {}
+local lines, refused, stored = {}, {}, {}
+local leases, gone, fresh, singles, undone = {}, {}, {}, {}, {}
 local completed, discarded, unblocked, next_id = 0, 0, 0, nil
 
 local function event(verb, q, id, detail_index, due)
@@ -230,88 +310,106 @@ local function set_out(q, lane_index, id, due)
   end
 end
 
--- release counts an ended node down for those that depend on it.
-local function release(item)
-  local waits = item.view.waits
-  for at = item.children, item.children + 4 * (item.n - 1), 4 do
-    local field = 'd' .. ARGV[at]
-    local left = waits[field]
-    if left and left > 1 then
-      waits[field] = left - 1
-      item.view.lowered[#item.view.lowered + 1] = field
-    elseif left then
-      waits[field] = nil
-      unblocked = unblocked + 1
-      item.view.freed[#item.view.freed + 1] = field
-      set_out(tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), item.run_id .. '.' .. ARGV[at],
-        math.min(now + tonumber(ARGV[at + 3]), START_LIMIT))
+local function run_id(view)
+  return string.sub(KEYS[view.key], stem + 1)
+end
+
+local function change(view, field, value)
+  local m = view.m
+  view.changes[m + 1], view.changes[m + 2] = field, value
+  view.m = m + 2
+end
+
+-- release counts an ended node down for those that depend on it. One that nothing blocks any more keeps an empty field.
+local function release(item, view)
+  local children = item.shape.children
+  for k = 1, #children do
+    local child = children[k]
+    local at_child = position(view, child.field, 3 + k)
+    local left = tonumber(view.found[at_child])
+    if left then
+      local rest = left > 1 and NUMBER[left - 1] or ''
+      view.found[at_child] = rest
+      if view[child.field] then
+        view.changes[view[child.field]] = rest
+      else
+        change(view, child.field, rest)
+        if view.positions then
+          view[child.field] = view.m
+        end
+      end
+      if left <= 1 then
+        unblocked = unblocked + 1
+        set_out(child.q, child.lane, run_id(view) .. child.name, math.min(now + child.wait, START_LIMIT))
+      end
     end
   end
 end
 
-local function set(seen, field, value)
-  seen.fields[#seen.fields + 1] = field
-  seen.fields[#seen.fields + 1] = value
-end
-
-local function end_node(item)
-  local seen = item.view
-  seen.left = seen.left - 1
-  if item.op == 'd' then
-    set(seen, 's' .. item.node, 'd')
-    seen.sweep = true
+local function end_node(item, view)
+  local shape, found = item.shape, view.found
+  found[2] = found[2] - 1
+  change(view, shape.ended, shape.mark)
+  if shape.op == 'd' then
+    change(view, 'bad', '1')
+    view.sweep = true
     return
   end
-  seen.ok = seen.ok + 1
-  set(seen, 's' .. item.node, 'c' .. item.attempt)
-  if item.body ~= '' then
-    set(seen, 'o' .. item.node, item.body)
+  if shape.o then
+    change(view, shape.output, ARGV[item.at + shape.o])
   end
   gone[#gone + 1] = item.id
-  if item.wide then
-    seen.sweep = true
+  if shape.wide then
+    view.sweep = true
   else
-    release(item)
+    release(item, view)
   end
 end
 
 local function end_single(item)
+  local shape = item.shape
   singles[#singles + 1] = item.id
-  if item.op == 'c' then
+  if shape.op == 'c' then
     gone[#gone + 1] = item.id
-  elseif item.op == 'k' then
-    redis.call('ZADD', queue_key(FIXED, item.q, COMPLETED), item.keep, item.id)
-    redis.call('HSET', results, item.id, item.body)
+  elseif shape.op == 'k' then
+    redis.call('ZADD', queue_key(FIXED, item.q, COMPLETED), ARGV[item.at + shape.k], item.id)
+    redis.call('HSET', results, item.id, shape.o and ARGV[item.at + shape.o] or '')
   end
 end
 
 local function end_step(item)
-  leases[item.q] = leases[item.q] or {}
-  table.insert(leases[item.q], item.member)
-  apply_tx(item)
+  local shape, list = item.shape, leases[item.q]
+  if not list then
+    list = {}
+    leases[item.q] = list
+  end
+  list[#list + 1] = item.member
+  if item.ops then
+    apply_tx(item)
+  end
   if item.view then
-    end_node(item)
+    end_node(item, item.view)
   else
     end_single(item)
   end
-  if item.op == 'd' then
+  if shape.op == 'd' then
     discarded = discarded + 1
     redis.call('ZADD', queue_key(FIXED, item.q, DISCARDED), score(now), item.id)
-    redis.call('HSET', steps, item.id, item.body)
+    redis.call('HSET', steps, item.id, ARGV[item.at + shape.o])
   else
     completed = completed + 1
-    if item.has_journal then
+    if shape.journal then
       redis.call('UNLINK', KEYS[item.journal])
-      redis.call('ZREM', journals, item.id)
+      undone[#undone + 1] = item.id
     end
   end
-  if item.sweep ~= '' then
-    redis.call('ZADD', sweep, score(now), item.sweep)
+  if shape.s then
+    redis.call('ZADD', sweep, score(now), ARGV[item.at + shape.s])
   end
-  event(item.op == 'd' and 'discarded' or 'completed', item.q, item.id, index, 0)
 end
 
-for _, item in ipairs(items) do
+for i = 1, n do
+  local item = items[i]
   if item.reason then
     refused[#refused + 1] = item.member
     refused[#refused + 1] = item.reason
@@ -324,8 +422,8 @@ for _, item in ipairs(items) do
     end
   else
     end_step(item)
+    event(item.shape.op == 'd' and 'discarded' or 'completed', item.q, item.id, i - 1, 0)
   end
-  index = index + 1
 end
 
 for q = 1, nq do
@@ -335,46 +433,49 @@ for q = 1, nq do
 end
 if #gone > 0 then
   redis.call('HDEL', steps, unpack(gone))
-  redis.call('HDEL', tries, unpack(gone))
-  redis.call('HDEL', history, unpack(gone))
+  if redis.call('EXISTS', tries, history) > 0 then
+    redis.call('HDEL', tries, unpack(gone))
+    redis.call('HDEL', history, unpack(gone))
+  end
 end
 if #fresh > 0 then
   redis.call('HSET', steps, unpack(fresh))
   count(stats, now, 'enqueued', follow_ups)
 end
+if #undone > 0 then
+  redis.call('ZREM', journals, unpack(undone))
+end
 if #singles > 0 then
   free_unique(uniq, uniqof, singles)
 end
 
--- end_run ends a run of which every node has completed. Whatever else has become of its nodes is the sweep's to judge.
-local function end_run(seen)
-  local all_ended = seen.left == 0
-  if all_ended and seen.ok == tonumber(redis.call('HGET', KEYS[seen.at], 'n')) then
-    local line = finish_run(KEYS[seen.at], runs, sweep, uniq, uniqof, seen.id, 'c', now)
-    if watched then
-      lines[#lines + 1] = line
+-- conclude ends a run of which every node has completed. Whatever else has become of its nodes is the sweep's to judge.
+local function conclude(view)
+  if view.found[2] == 0 then
+    local run = redis.call('HMGET', KEYS[view.key], 'bad', 'keep', 'up')
+    if not run[1] and not view.sweep then
+      change(view, 'st', 'c')
+      change(view, 'fin', score(now))
+      local line = end_run(run_id(view), run[2], run[3], 'c', now)
+      if watched then
+        lines[#lines + 1] = line
+      end
+      return
     end
-  elseif all_ended or seen.sweep then
-    redis.call('ZADD', sweep, score(now), seen.id)
+  elseif not view.sweep then
+    return
   end
+  redis.call('ZADD', sweep, score(now), run_id(view))
 end
 
-for _, seen in ipairs(order) do
-  if #seen.fields > 0 then
-    for _, field in ipairs(seen.lowered) do
-      if seen.waits[field] then
-        set(seen, field, seen.waits[field])
-      end
-    end
-    set(seen, 'left', seen.left)
-    set(seen, 'ok', seen.ok)
-    redis.call('HSET', KEYS[seen.at], unpack(seen.fields))
-    if #seen.freed > 0 then
-      redis.call('HDEL', KEYS[seen.at], unpack(seen.freed))
-    end
-    end_run(seen)
+for _, view in ipairs(views) do
+  if view.m > 2 then
+    conclude(view)
+    view.changes[2] = NUMBER[view.found[2]]
+    redis.call('HSET', KEYS[view.key], unpack(view.changes, 1, view.m))
   end
 end
+settle_ended(runs, sweep, uniq, uniqof)
 push_ready(FIXED, nq)
 wake_touched(FIXED, nq, NAMES_AT, paused, wake_channel, partition, now)
 if completed > 0 then

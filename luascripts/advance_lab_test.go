@@ -12,7 +12,7 @@ import (
 func (l *lab) graph(id string, n, left int, fields ...any) {
 	l.Helper()
 	l.put(l.rdb.HSet(ctx, l.key("steps"), id, "graph"))
-	l.put(l.rdb.HSet(ctx, l.key("run:"+id), append([]any{"st", "r", "n", n, "left", left, "ok", n - left, "keep", 5000}, fields...)...))
+	l.put(l.rdb.HSet(ctx, l.key("run:"+id), append([]any{"st", "r", "n", n, "left", left, "keep", 5000}, fields...)...))
 }
 
 // holding makes nodes or steps ready, claims them and returns them as id:token in
@@ -32,7 +32,7 @@ func (l *lab) node(member string, change ...func(*luascripts.AdvanceItem)) luasc
 	node, _ := strconv.Atoi(index)
 	it := luascripts.AdvanceItem{
 		Op: luascripts.OpComplete, Member: member, ID: id, Body: "out" + index,
-		Run: l.key("run:" + run), RunID: run, Node: node, Attempt: 2,
+		Run: l.key("run:" + run), Node: node, Attempt: 2,
 	}
 	for _, f := range change {
 		f(&it)
@@ -73,7 +73,7 @@ func with(ops ...luascripts.TxOp) func(*luascripts.AdvanceItem) {
 
 func (l *lab) advanceInput(items ...luascripts.AdvanceItem) *luascripts.AdvanceInput {
 	return &luascripts.AdvanceInput{
-		Worker: "w", MaxBytes: 100, MaxSignals: 3, Channels: l.channels(), Partitions: 4, Partition: 1, Detail: []byte("detail"),
+		Worker: "w", MaxBytes: 100, MaxSignals: 3, Channels: l.channels(), Partitions: 4, Partition: 1, Stem: len(l.key("run:")), Detail: []byte("detail"),
 		Queues: []luascripts.TurnQueue{*named[luascripts.TurnQueue](l, "q"), *named[luascripts.TurnQueue](l, "p")}, Items: items,
 	}
 }

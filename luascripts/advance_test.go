@@ -25,7 +25,7 @@ func TestAdvanceReleases(t *testing.T) {
 			history 9=h
 			leased:q 7.1:t1@30000d pad
 			ready:p:l 7.3
-			run:7 d2=1 keep=5000 left=4 n=5 o0=out0 ok=1 s0=c2 st=r
+			run:7 d2=1 d3= d4= keep=5000 left=4 n=5 o0=out0 s0=c2 st=r
 			scheduled:q 7.4@70h
 			steps 7=graph 7.1=b7.1
 			tries 7.1=1_0_0_0_0
@@ -40,7 +40,7 @@ func TestAdvanceReleases(t *testing.T) {
 			leased:q pad
 			ready:p:l 7.3
 			ready:q:d 7.2
-			run:7 keep=5000 left=3 n=5 o0=out0 ok=2 s0=c2 s1=c2 st=r
+			run:7 d2= d3= d4= keep=5000 left=3 n=5 o0=out0 s0=c2 s1=c2 st=r
 			scheduled:q 7.4@70h
 			steps 7=graph
 		`)
@@ -53,14 +53,36 @@ func TestAdvanceFanIn(t *testing.T) {
 	each(t, func(l *lab) {
 		l.graph("7", 5, 5, "d3", 3, "d4", 4)
 		l.graph("8", 2, 2, "d1", 1)
-		l.put(l.rdb.HDel(ctx, l.key("run:8"), "ok"))
 		m := l.holding("7.0", "7.1", "7.2", "8.0")
-		l.ended(l.node(m[0], before(3, 4)), l.node(m[3], before(1)), l.node(m[1], before(3, 4)), l.node(m[2], before(3, 4)))
+		l.ended(l.node(m[3], before(1)), l.node(m[0], before(3, 4)), l.node(m[1], before(3, 4)), l.node(m[2], before(3, 4)))
 		l.want(`
 			leased:q pad
 			ready:q:d 7.3 8.1
-			run:7 d4=1 keep=5000 left=2 n=5 o0=out0 o1=out1 o2=out2 ok=3 s0=c2 s1=c2 s2=c2 st=r
-			run:8 keep=5000 left=1 n=2 o0=out0 ok=1 s0=c2 st=r
+			run:7 d3= d4=1 keep=5000 left=2 n=5 o0=out0 o1=out1 o2=out2 s0=c2 s1=c2 s2=c2 st=r
+			run:8 d1= keep=5000 left=1 n=2 o0=out0 s0=c2 st=r
+			steps 7=graph 8=graph
+		`)
+	})
+}
+
+// TestAdvanceKeysOfOneRun: the nodes of one run share its key, each has its own
+// journal, and what stands behind them has its own keys.
+func TestAdvanceKeysOfOneRun(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.graph("7", 4, 4)
+		l.graph("8", 2, 2)
+		m := l.holding("5", "6", "7.0", "7.1", "7.2", "8.0")
+		for _, id := range []string{"6", "7.1", "8.0"} {
+			l.put(l.rdb.HSet(ctx, l.key("journal:"+id), "r:a#1", "x"))
+		}
+		empty := func(it *luascripts.AdvanceItem) { it.Body = "" }
+		l.ended(l.single(luascripts.OpComplete, m[0]), l.node(m[2], empty), l.node(m[3], empty, l.withJournal), l.node(m[4], empty),
+			l.single(luascripts.OpComplete, m[1], l.withJournal), l.node(m[5], empty, l.withJournal))
+		l.want(`
+			leased:q pad
+			run:7 keep=5000 left=1 n=4 s0=c2 s1=c2 s2=c2 st=r
+			run:8 keep=5000 left=1 n=2 s0=c2 st=r
 			steps 7=graph 8=graph
 		`)
 	})
@@ -90,7 +112,7 @@ func TestAdvanceReleasesTheRevived(t *testing.T) {
 		l.ended(l.node(m[0], before(1, 2)))
 		l.equal(l.content("ghosts"), []string{"7.1=rq"})
 		l.equal(l.content("ready:q:d"), []string{"7.2"})
-		l.equal(l.content("run:7"), []string{"keep=5000", "left=2", "n=3", "o0=out0", "ok=1", "s0=c2", "st=r"})
+		l.equal(l.content("run:7"), []string{"d1=", "d2=", "keep=5000", "left=2", "n=3", "o0=out0", "s0=c2", "st=r"})
 		l.equal(l.said(), []string{"events 1800000000000 w/enqueued q 7.1 - 0/enqueued q 7.2 - 0/completed q 7.0 0 0//detail"})
 	})
 }
@@ -148,7 +170,7 @@ func TestAdvanceWide(t *testing.T) {
 		l.equal(reply.Sweep, true)
 		l.want(`
 			leased:q pad
-			run:7 d1=1 keep=5000 left=899 n=900 o0=out0 ok=1 s0=c2 st=r
+			run:7 d1=1 keep=5000 left=899 n=900 o0=out0 s0=c2 st=r
 			steps 7=graph
 			sweep 7@0
 		`)
@@ -161,7 +183,7 @@ func TestAdvanceEndsTheRun(t *testing.T) {
 	t.Parallel()
 	each(t, func(l *lab) {
 		l.graph("7", 2, 2, "up", "5.1 child#1")
-		l.graph("8", 2, 1, "s1", "d", "ok", 0)
+		l.graph("8", 2, 1, "s1", "d", "bad", 1)
 		l.graph("9", 1, 1)
 		l.put(l.rdb.HSet(ctx, l.key("uniq"), "U", "7", "D", "9"))
 		l.put(l.rdb.HSet(ctx, l.key("uniqof"), "7", "uU", "9", "dD"))
@@ -174,9 +196,9 @@ func TestAdvanceEndsTheRun(t *testing.T) {
 		l.equal(reply.Watched, true)
 		l.want(`
 			leased:q pad
-			run:7 fin=1800000000000 keep=5000 left=0 n=2 o0=out0 o1=out1 ok=2 s0=c2 s1=c2 st=c up=5.1_child#1
-			run:8 keep=5000 left=0 n=2 o0=out0 ok=1 s0=c2 s1=d st=r
-			run:9 fin=1800000000000 keep=5000 left=0 n=1 o0=out0 ok=1 s0=c2 st=c
+			run:7 fin=1800000000000 keep=5000 left=0 n=2 o0=out0 o1=out1 s0=c2 s1=c2 st=c up=5.1_child#1
+			run:8 bad=1 keep=5000 left=0 n=2 o0=out0 s0=c2 s1=d st=r
+			run:9 fin=1800000000000 keep=5000 left=0 n=1 o0=out0 s0=c2 st=c
 			runs 7@5000 9@5000
 			steps 7=graph 8=graph 9=graph
 			sweep 8@0 c 7 5.1 child#1@0 6@9000
@@ -207,8 +229,8 @@ func TestAdvanceDiscards(t *testing.T) {
 			journal:7.0 r:a#1=x
 			journal:8.0 r:a#1=x
 			leased:q pad
-			run:7 d1=1 keep=5000 left=1 n=2 ok=0 s0=d st=r
-			run:8 keep=5000 left=0 n=1 ok=0 s0=d st=r
+			run:7 bad=1 d1=1 keep=5000 left=1 n=2 s0=d st=r
+			run:8 bad=1 keep=5000 left=0 n=1 s0=d st=r
 			steps 7=graph 7.0=d0 8=graph 8.0=d0
 			sweep 7@0 8@0
 			tries 7.0=1_0_0_0_0 8.0=1_0_0_0_0
@@ -275,7 +297,7 @@ func TestAdvanceFence(t *testing.T) {
 		l.want(`
 			leased:q 5:t1@30000d 7.3:t1@30000d pad
 			ready:q:d 7.2
-			run:7 d8=8 keep=5000 left=8 n=9 o0=out0 ok=1 s0=c2 st=r
+			run:7 d8=8 keep=5000 left=8 n=9 o0=out0 s0=c2 st=r
 			steps 5=b5 7=graph 7.1=b7.1 7.2=b7.2 7.3=b7.3
 		`)
 		l.equal(l.said(), []string{"wake.idle 1"})
@@ -307,9 +329,9 @@ func TestAdvanceOfARunThatEnds(t *testing.T) {
 		l.equal(len(reply.Refused), 0)
 		l.want(`
 			leased:q 6.0:t1@30000d 7.0:t1@30000d pad
-			run:6 keep=5000 left=2 n=2 ok=0 st=F
-			run:7 keep=5000 left=2 n=2 ok=0 st=X
-			run:8 keep=5000 left=1 n=2 ok=1 s0=XR st=r
+			run:6 keep=5000 left=2 n=2 st=F
+			run:7 keep=5000 left=2 n=2 st=X
+			run:8 keep=5000 left=1 n=2 s0=XR st=r
 			steps 6=graph 6.0=b6.0 7=graph 7.0=b7.0 8=graph 8.0=b8.0
 		`)
 	})

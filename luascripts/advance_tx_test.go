@@ -174,7 +174,7 @@ func TestTxSeesTheOthers(t *testing.T) {
 		})
 		l.want(`
 			leased:q 2:t1@30000d 4:t1@30000d pad
-			run:7 g:go:1=payload g:go:2=payload g:go:3=payload gn=3 gt:go=3 keep=5000 left=1 n=1 ok=0 st=r
+			run:7 g:go:1=payload g:go:2=payload g:go:3=payload gn=3 gt:go=3 keep=5000 left=1 n=1 st=r
 			steps 2=b2 4=b4 7=graph
 			tx:a 9223372036854775807
 		`)
@@ -310,8 +310,8 @@ func TestTxSignals(t *testing.T) {
 			journal:9 g:go:1=payload gn=1 gt:go=1
 			journals 9@0
 			leased:q pad
-			run:7 g:go:1=payload gn=1 gt:go=1 keep=5000 left=1 n=1 ok=0 st=r
-			run:8 g:go:1=payload gn=1 gt:go=1 gw:go=8.0_q_2; keep=5000 left=1 n=1 ok=0 st=r
+			run:7 g:go:1=payload gn=1 gt:go=1 keep=5000 left=1 n=1 st=r
+			run:8 g:go:1=payload gn=1 gt:go=1 gw:go=8.0_q_2; keep=5000 left=1 n=1 st=r
 			scheduled:q 9@5d
 			steps 7=graph 8=graph 9=b9
 			sweep s 8 go@0

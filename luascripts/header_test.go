@@ -248,9 +248,10 @@ var bindings = map[string]func(c *luascripts.Call){
 	"clamp": func(c *luascripts.Call) { luascripts.ClampCall(c, "leased", 1, 1) },
 	"advance": func(c *luascripts.Call) {
 		q := *names[luascripts.TurnQueue]()
-		step := luascripts.AdvanceItem{Run: "run", Journal: "journal"}
+		step := luascripts.AdvanceItem{Op: luascripts.OpComplete, Run: "run", Journal: "journal"}
+		single := luascripts.AdvanceItem{Op: luascripts.OpComplete}
 		luascripts.AdvanceCall(c, names[luascripts.AdvanceKeys](), &luascripts.AdvanceInput{
-			Queues: []luascripts.TurnQueue{q, q}, Items: []luascripts.AdvanceItem{step, step},
+			Queues: []luascripts.TurnQueue{q, q}, Items: []luascripts.AdvanceItem{step, single, step},
 		})
 	},
 	"record": func(c *luascripts.Call) {

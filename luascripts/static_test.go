@@ -72,8 +72,8 @@ func TestStaticKeysAreDeclared(t *testing.T) {
 
 // writers are the shared functions that write.
 var writers = []string{
-	"answer", "apply_command", "count", "delay", "dispose", "finish_run", "free_unique", "journal_write", "leave_line", "note", "orphans",
-	"push_ready", "send", "wake", "wake_touched", "write_tries",
+	"answer", "apply_command", "count", "delay", "dispose", "free_unique", "journal_write", "leave_line", "note", "orphans",
+	"push_ready", "send", "settle_ended", "wake", "wake_touched", "write_tries",
 }
 
 // producers are the scripts that store new runs, or signals for them.

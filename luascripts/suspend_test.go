@@ -33,7 +33,7 @@ func TestSuspendStores(t *testing.T) {
 			journals 1@0 3@0
 			leased:q pad
 			retrying:q 1@70h
-			run:7 gw:go=7.0_q_2;7.1_q_3; keep=5000 left=2 n=2 ok=0 st=r
+			run:7 gw:go=7.0_q_2;7.1_q_3; keep=5000 left=2 n=2 st=r
 			snoozed:q 2@1000l
 			steps 1=new 2=b2 3=b3 7=graph 7.0=b7.0 7.1=b7.1
 			waiting:q 7.1@5l 3@3880281600000d 7.0@3880281600000d
@@ -150,7 +150,7 @@ func TestTakeFirstInFirstOut(t *testing.T) {
 			journal:7.1 r:go#1=sent_b
 			journals 7.0@0 7.1@0
 			leased:q 7.0:t1@30000d 7.1:t1@30000d 7.2:t1@30000d pad
-			run:7 gh:go=2 gn=0 gt:go=2 gw:go=17.0_q_2;7.00_q_2; keep=5000 left=3 n=3 ok=0 st=r
+			run:7 gh:go=2 gn=0 gt:go=2 gw:go=17.0_q_2;7.00_q_2; keep=5000 left=3 n=3 st=r
 			steps 7=graph 7.0=b7.0 7.1=b7.1 7.2=b7.2
 			sweep s 7 go@0
 		`)
@@ -273,7 +273,7 @@ func TestSignalKnownByItsKey(t *testing.T) {
 		again(luascripts.SignalDuplicate)
 		l.take(m[0], "go", 0)
 		again(luascripts.SignalDuplicate)
-		l.equal(l.content("run:7"), []string{"gc=1", "gh:go=1", "gi:1=K", "gk:K=1", "gn=0", "gt:go=1", "keep=5000", "left=1", "n=1", "ok=0", "st=r"})
+		l.equal(l.content("run:7"), []string{"gc=1", "gh:go=1", "gi:1=K", "gk:K=1", "gn=0", "gt:go=1", "keep=5000", "left=1", "n=1", "st=r"})
 		l.put(l.rdb.HSet(ctx, l.key("run:7"), "gc", 999))
 		l.signalled("7", knownBy("L")) // of slot 0
 		again(luascripts.SignalDuplicate)
@@ -305,7 +305,7 @@ func TestSignalRouses(t *testing.T) {
 		l.equal(queues, []string{"p"})
 		l.equal(l.said(), []string{"wake.idle 0"})
 		rest := `
-			run:7 g:go:1=payload gn=1 gt:go=1 gw:go=7.4_p_3;7.3_p_3; gw:stop=7.2_q_2; keep=5000 left=5 n=5 ok=0 st=r
+			run:7 g:go:1=payload gn=1 gt:go=1 gw:go=7.4_p_3;7.3_p_3; gw:stop=7.2_q_2; keep=5000 left=5 n=5 st=r
 			steps 7=graph 7.0=b7.0 7.1=b7.1 7.2=b7.2
 			sweep s 7 go@0
 			waiting:p 7.3@-1800000000000h 7.4@-1800000000000h
@@ -329,7 +329,7 @@ func TestSignalRouses(t *testing.T) {
 			ready:p:l 7.3 7.4
 			ready:q:d 7.0
 			ready:q:h 7.1
-			run:7 g:go:1=payload gn=1 gt:go=1 gw:stop=7.2_q_2; keep=5000 left=5 n=5 ok=0 st=r
+			run:7 g:go:1=payload gn=1 gt:go=1 gw:stop=7.2_q_2; keep=5000 left=5 n=5 st=r
 			steps 7=graph 7.0=b7.0 7.1=b7.1 7.2=b7.2
 			waiting:q 7.2@3880281600000d
 		`)

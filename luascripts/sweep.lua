@@ -83,7 +83,8 @@ local function ended(o)
 end
 
 local function blocked(o)
-  return redis.call('HGET', run_key(o.r), 'd' .. o.node)
+  local by = redis.call('HGET', run_key(o.r), 'd' .. o.node)
+  return by ~= '' and by
 end
 
 local function st(o)
@@ -100,7 +101,7 @@ local function by_operator(mark)
 end
 
 local function finish_node(o)
-  redis.call('HSET', run_key(o.r), 's' .. o.node, o.to)
+  redis.call('HSET', run_key(o.r), 's' .. o.node, o.to, 'bad', '1')
   if by_operator(o.to) and st(o) == 'r' then
     overtake(o)
   end
@@ -272,7 +273,10 @@ function apply.f(o)
   if st(o) ~= o.was or redis.call('HGET', run_key(o.r), 'left') ~= '0' then
     return false
   end
-  local line = finish_run(run_key(o.r), runs, sweep, uniq, uniqof, o.id, o.to, now)
+  local kept = redis.call('HMGET', run_key(o.r), 'keep', 'up')
+  redis.call('HSET', run_key(o.r), 'st', o.to, 'fin', score(now))
+  local line = end_run(o.id, kept[1], kept[2], o.to, now)
+  settle_ended(runs, sweep, uniq, uniqof)
   if watched then
     lines[#lines + 1] = line
   end

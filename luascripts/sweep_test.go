@@ -55,7 +55,7 @@ func (l *lab) plan(ops ...luascripts.SweepOp) string {
 var done = []luascripts.SweepOutcome{{Outcome: luascripts.SweepDone}}
 
 // liveScene has run 3 with node 0 ready, 1 running, 2 scheduled, 3 retrying, 4 snoozed, 5 waiting,
-// 6 and 7 blocked by 2 and 1 nodes, 8 completed and 9 discarded.
+// 6 and 7 blocked by 2 and 1 nodes, as 0 was once, 8 completed and 9 discarded.
 func liveScene(l *lab) {
 	l.Helper()
 	l.ready("3.1")
@@ -66,7 +66,7 @@ func liveScene(l *lab) {
 	for i, index := range []string{"scheduled", "retrying", "snoozed", "waiting"} {
 		l.bulk(index+":q", []string{"3." + strconv.Itoa(i+2)}, l.now+1000, 1)
 	}
-	l.put(l.rdb.HSet(ctx, l.key("run:3"), "s8", "c1", "s9", "d", "left", "8"))
+	l.put(l.rdb.HSet(ctx, l.key("run:3"), "s8", "c1", "s9", "d", "left", "8", "d0", ""))
 	l.put(l.rdb.ZAdd(ctx, l.key("discarded:q"), redis.Z{Member: "3.9", Score: start}))
 	l.said()
 }
@@ -75,7 +75,7 @@ func liveScene(l *lab) {
 func (l *lab) hash() []string {
 	l.Helper()
 	return slices.DeleteFunc(l.content("run:3"), func(field string) bool {
-		return slices.ContainsFunc([]string{"keep=", "n=", "up="}, func(p string) bool { return len(field) >= len(p) && field[:len(p)] == p })
+		return slices.ContainsFunc([]string{"keep=", "n=", "up=", "d0="}, func(p string) bool { return len(field) >= len(p) && field[:len(p)] == p })
 	})
 }
 
@@ -91,7 +91,7 @@ func TestSweepCancelsLiveNodes(t *testing.T) {
 			ops = append(ops, op(luascripts.SweepCancel, node, "", "XR"))
 		}
 		l.equal(l.plan(ops...), "done")
-		l.equal(l.hash(), []string{"d6=2", "d7=1", "left=2", "s0=XR", "s1=XR", "s2=XR", "s3=XR", "s4=XR", "s5=XR", "s8=c1", "s9=d", "st=r"})
+		l.equal(l.hash(), []string{"bad=1", "d6=2", "d7=1", "left=2", "s0=XR", "s1=XR", "s2=XR", "s3=XR", "s4=XR", "s5=XR", "s8=c1", "s9=d", "st=r"})
 		l.equal(l.content("ghosts"), []string{"3.0=xq", "3.1=xq"})
 		l.equal(l.total("cancelled"), 6)
 		l.equal(l.said(), []string{
@@ -124,7 +124,7 @@ func TestSweepCancelsDeletedNodes(t *testing.T) {
 		l.equal(l.plan(op(luascripts.SweepCancel, 2, "", "xR"), op(luascripts.SweepDrop, 6, "", "xB")), "done")
 		l.equal(l.content("ghosts"), nothing)
 		l.equal(l.said(), nothing)
-		l.equal(l.hash(), []string{"d7=1", "gen=2", "left=6", "s2=xR", "s6=xB", "s8=c1", "s9=d", "st=r"})
+		l.equal(l.hash(), []string{"bad=1", "d7=1", "gen=2", "left=6", "s2=xR", "s6=xB", "s8=c1", "s9=d", "st=r"})
 	})
 }
 
@@ -146,7 +146,7 @@ func TestSweepOfBlockedNodes(t *testing.T) {
 		}
 		l.equal(l.said(), nothing)
 		l.equal(l.plan(op(luascripts.SweepCount, 6, "2", "1"), op(luascripts.SweepRelease, 6, "1", ""), op(luascripts.SweepDrop, 7, "", "XB")), "done")
-		l.equal(l.hash(), []string{"left=7", "s7=XB", "s8=c1", "s9=d", "st=r"})
+		l.equal(l.hash(), []string{"bad=1", "left=7", "s7=XB", "s8=c1", "s9=d", "st=r"})
 		l.equal(l.content("ready:q:d"), []string{"3.6", "3.0"})
 		l.equal(l.total("unblocked"), 2) // node 0 with the run, node 6 now
 		l.equal(l.said(), []string{"events 1800000000000/enqueued q 3.6 1 0/cancelled q 3.7 2 0//detail", "wake.idle 0"})
@@ -191,7 +191,7 @@ func TestSweepRevives(t *testing.T) {
 		later := op("v", 3, "XR", "")
 		later.Due = "+70"
 		l.equal(l.plan(op("v", 0, "XR", ""), op("v", 1, "XR", ""), op("v", 2, "XR", ""), later, op("v", 6, "XB", "1"), op("v", 7, "XB", "")), "done")
-		l.equal(l.hash(), []string{"d6=1", "left=8", "s8=c1", "s9=d", "st=r"})
+		l.equal(l.hash(), []string{"bad=1", "d6=1", "left=8", "s8=c1", "s9=d", "st=r"})
 		l.equal(l.content("ghosts"), []string{"3.0=rq", "3.1=rq"})
 		l.equal(l.content("ready:q:d"), []string{"3.7", "3.2", "3.0"})
 		l.equal(l.content("scheduled:q"), []string{"3.3@70d"})
@@ -241,7 +241,7 @@ func TestSweepOpensNothingWithoutABody(t *testing.T) {
 		l.plan(op("c", 0, "", "XR"))
 		l.put(l.rdb.HDel(ctx, l.key("steps"), "3.0", "3.9"))
 		l.equal(l.plan(op("v", 0, "XR", ""), op("o", 9, "d", "")), "stale")
-		l.equal(l.hash(), []string{"d6=2", "d7=1", "left=7", "s0=xR", "s8=c1", "s9=xR", "st=r"})
+		l.equal(l.hash(), []string{"bad=1", "d6=2", "d7=1", "left=7", "s0=xR", "s8=c1", "s9=xR", "st=r"})
 		l.equal(l.content("history"), nothing)
 	})
 }

@@ -1,8 +1,10 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -104,7 +106,7 @@ func (s *Store) Advance(ctx context.Context, partition int, settle []Settlement)
 	if err != nil {
 		return nil, err
 	}
-	a := &advance{s: s, p: d.parts[partition], settle: settle, reply: &AdvanceReply{}}
+	a := &advance{s: s, p: d.parts[partition], settle: settle, order: byRun(settle), reply: &AdvanceReply{}}
 	if err := a.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -123,6 +125,7 @@ type advance struct {
 	s      *Store
 	p      *partition
 	settle []Settlement
+	order  []int // in which they are sent: a run's nodes one behind the other
 	reply  *AdvanceReply
 
 	targets map[string]signalTarget
@@ -159,22 +162,32 @@ func (a *advance) prepare(ctx context.Context) error {
 	})
 }
 
+func byRun(settle []Settlement) []int {
+	order := make([]int, len(settle))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(settle[a].Claim.ID, settle[b].Claim.ID) })
+	return order
+}
+
 // end is where the call ends that begins with a settlement.
 func (a *advance) end(from int) int {
 	ids := 0
-	for to := from; to < len(a.settle); to++ {
+	for to := from; to < len(a.order); to++ {
+		st := &a.settle[a.order[to]]
 		ids++
-		if env := a.settle[to].Claim.Envelope; env != nil && env.Part != nil {
+		if env := st.Claim.Envelope; env != nil && env.Part != nil {
 			ids += len(env.Part.Children)
 		}
-		if tx := a.settle[to].rest.tx; !tx.Empty() {
+		if tx := st.rest.tx; !tx.Empty() {
 			ids += len(tx.FollowUps) + len(tx.Signals)
 		}
 		if to > from && (ids > advanceIDs || to-from >= advanceItems) {
 			return to
 		}
 	}
-	return len(a.settle)
+	return len(a.order)
 }
 
 func (a *advance) send(ctx context.Context, from, to int) error {
@@ -190,10 +203,10 @@ func (a *advance) build(call *luascripts.Call, from, to int) {
 	p, in := a.p, &a.input
 	*in = luascripts.AdvanceInput{
 		Worker: a.s.worker, MaxBytes: p.client.maxBody(), MaxSignals: maxSignals, Channels: p.channels(), Partition: p.number,
-		Partitions: len(p.client.space.Load().parts),
+		Partitions: len(p.client.space.Load().parts), Stem: len(p.keys.run("")),
 	}
 	a.detail.reset()
-	for i := from; i < to; i++ {
+	for _, i := range a.order[from:to] {
 		st := &a.settle[i]
 		kind, node := st.Claim.names()
 		a.detail.add(kind, node, st.Attempt, st.rest.code, st.rest.text)
@@ -223,8 +236,7 @@ func (a *advance) item(st *Settlement) luascripts.AdvanceItem {
 		it.Journal = k.journal(it.ID)
 	}
 	if c.Step.Node > 0 {
-		it.RunID = c.ID.String()
-		it.Run, it.Node = k.run(it.RunID), c.Step.Node-1
+		it.Run, it.Node = k.run(c.ID.String()), c.Step.Node-1
 		a.children(&it, c)
 	} else if c.Envelope != nil && c.Envelope.Parent != nil {
 		it.Sweep = "c " + it.ID + " " + c.Envelope.Parent.Step + " " + c.Envelope.Parent.Signal
@@ -304,7 +316,7 @@ func (c *Client) followUp(f *wire.TxFollowUp) item {
 func (a *advance) read(raw luascripts.AdvanceReply, from, to int) {
 	a.reply.Sweep = a.reply.Sweep || raw.Sweep
 	a.reply.Now = timeOf(raw.NowMS)
-	for i := from; i < to; i++ {
+	for _, i := range a.order[from:to] {
 		st := &a.settle[i]
 		if refusal, ok := raw.Refused[st.Claim.member]; ok {
 			if a.reply.Refused == nil {

@@ -164,12 +164,13 @@ func (p *partition) isFirst(ctx context.Context, s nodeEntry) (bool, error) {
 		for i := from; i < to; i++ {
 			fields = append(fields, endedField(i), blockedField(i))
 		}
-		values, err := p.client.rdb.HMGet(ctx, p.keys.run(s.run), fields...).Result()
+		found, err := p.client.rdb.HMGet(ctx, p.keys.run(s.run), fields...).Result()
 		if err != nil {
 			return false, err
 		}
+		values := stringsOf(found)
 		for k := 0; k < len(values); k += 2 {
-			if values[k] == nil && values[k+1] == nil {
+			if values[k] == "" && values[k+1] == "" {
 				return false, nil
 			}
 		}

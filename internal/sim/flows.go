@@ -61,8 +61,8 @@ func (s *shard) flow(id string, steps map[string]*step, now int64) string {
 	switch {
 	case fields["left"] != strconv.Itoa(left):
 		return fmt.Sprintf("%d nodes have not ended", left)
-	case fields["ok"] != strconv.Itoa(ok) && (ok > 0 || fields["ok"] != ""):
-		return fmt.Sprintf("%d nodes have completed", ok)
+	case ok+left < len(g.Nodes) && fields["bad"] == "":
+		return fmt.Sprintf("only %d nodes have completed, and nothing says so", ok)
 	case ended && left > 0:
 		return fmt.Sprintf("it has ended, and %d nodes have not", left)
 	case ended != kept:

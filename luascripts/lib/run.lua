@@ -1,15 +1,31 @@
--- run: the end of a run of many steps. Its hash has `st` (r running, F failing, X being cancelled; at the end c
--- completed, f failed, x cancelled), `left` = nodes that have not ended, `fin` = when it ended, `keep` = how long it
+-- run: the end of runs of many steps. A run's hash has `st` (r running, F failing, X being cancelled; at the end c
+-- completed, f failed, x cancelled), `left` = nodes that have not ended, `bad` where one
+-- has not completed, `fin` = when it ended, `keep` = how long it
 -- stays after that, both in ms, and `up` = 'member name' where a step of another run waits for it under that signal.
--- finish_run ends it: the unique key is free, what waits is told by the sweep. Returns the line of the event.
-local function finish_run(run_hash, runs, sweep, uniq, uniqof, id, final, now)
-  local kept = redis.call('HMGET', run_hash, 'keep', 'up')
-  redis.call('HSET', run_hash, 'st', final, 'fin', score(now))
-  redis.call('ZADD', runs, score(now + tonumber(kept[1] or 0)), id)
-  redis.call('ZREM', sweep, id)
-  if kept[2] then
-    redis.call('ZADD', sweep, score(now), 'c ' .. id .. ' ' .. kept[2])
+-- end_run notes a run that ends, whose hash says so already, and returns the line of its event. settle_ended does what
+-- is left for those: they are removed in their time, their unique keys are free, and the sweep tells who waits.
+local ended_runs, over, told = {}, {}, {}
+
+local function end_run(id, keep, up, final, now)
+  ended_runs[#ended_runs + 1] = id
+  over[#over + 1] = score(now + tonumber(keep or 0))
+  over[#over + 1] = id
+  if up then
+    told[#told + 1] = score(now)
+    told[#told + 1] = 'c ' .. id .. ' ' .. up
   end
-  free_unique(uniq, uniqof, {id})
   return 'finished - ' .. id .. ' - 0 ' .. final
+end
+
+local function settle_ended(runs, sweep, uniq, uniqof)
+  if #ended_runs == 0 then
+    return
+  end
+  redis.call('ZADD', runs, unpack(over))
+  redis.call('ZREM', sweep, unpack(ended_runs))
+  if #told > 0 then
+    redis.call('ZADD', sweep, unpack(told))
+  end
+  free_unique(uniq, uniqof, ended_runs)
+  ended_runs, over, told = {}, {}, {}
 end

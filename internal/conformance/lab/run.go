@@ -71,8 +71,8 @@ func (r *ManySteps) ended(node int) dag.Mark {
 
 // blocked tells whether a node waits for others.
 func (r *ManySteps) blocked(node int) bool {
-	_, ok := r.Fields["d"+strconv.Itoa(node)]
-	return ok
+	by := r.Fields["d"+strconv.Itoa(node)]
+	return by != ""
 }
 
 // NodeStates returns the states of the run's nodes by name; nil when nothing is

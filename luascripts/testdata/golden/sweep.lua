@@ -156,20 +156,36 @@ local function count(stats, now, verb, n)
   redis.call('HINCRBY', stats, string.format('%.0f:%s', math.floor(now / 60000), verb), n)
   redis.call('HINCRBY', stats, 'total:' .. verb, n)
 end
--- run: the end of a run of many steps. Its hash has `st` (r running, F failing, X being cancelled; at the end c
--- completed, f failed, x cancelled), `left` = nodes that have not ended, `fin` = when it ended, `keep` = how long it
+-- run: the end of runs of many steps. A run's hash has `st` (r running, F failing, X being cancelled; at the end c
+-- completed, f failed, x cancelled), `left` = nodes that have not ended, `bad` where one
+-- has not completed, `fin` = when it ended, `keep` = how long it
 -- stays after that, both in ms, and `up` = 'member name' where a step of another run waits for it under that signal.
--- finish_run ends it: the unique key is free, what waits is told by the sweep. Returns the line of the event.
-local function finish_run(run_hash, runs, sweep, uniq, uniqof, id, final, now)
-  local kept = redis.call('HMGET', run_hash, 'keep', 'up')
-  redis.call('HSET', run_hash, 'st', final, 'fin', score(now))
-  redis.call('ZADD', runs, score(now + tonumber(kept[1] or 0)), id)
-  redis.call('ZREM', sweep, id)
-  if kept[2] then
-    redis.call('ZADD', sweep, score(now), 'c ' .. id .. ' ' .. kept[2])
+-- end_run notes a run that ends, whose hash says so already, and returns the line of its event. settle_ended does what
+-- is left for those: they are removed in their time, their unique keys are free, and the sweep tells who waits.
+local ended_runs, over, told = {}, {}, {}
+
+local function end_run(id, keep, up, final, now)
+  ended_runs[#ended_runs + 1] = id
+  over[#over + 1] = score(now + tonumber(keep or 0))
+  over[#over + 1] = id
+  if up then
+    told[#told + 1] = score(now)
+    told[#told + 1] = 'c ' .. id .. ' ' .. up
   end
-  free_unique(uniq, uniqof, {id})
   return 'finished - ' .. id .. ' - 0 ' .. final
+end
+
+local function settle_ended(runs, sweep, uniq, uniqof)
+  if #ended_runs == 0 then
+    return
+  end
+  redis.call('ZADD', runs, unpack(over))
+  redis.call('ZREM', sweep, unpack(ended_runs))
+  if #told > 0 then
+    redis.call('ZADD', sweep, unpack(told))
+  end
+  free_unique(uniq, uniqof, ended_runs)
+  ended_runs, over, told = {}, {}, {}
 end
 local FIXED, PER_QUEUE = 13, 9
 local SCHEDULED, RETRYING, SNOOZED, WAITING, DISCARDED, WAITERS, READY = 1, 2, 3, 4, 5, 6, 6
@@ -273,7 +289,8 @@ local function ended(o)
 end
 
 local function blocked(o)
-  return redis.call('HGET', run_key(o.r), 'd' .. o.node)
+  local by = redis.call('HGET', run_key(o.r), 'd' .. o.node)
+  return by ~= '' and by
 end
 
 local function st(o)
@@ -290,7 +307,7 @@ local function by_operator(mark)
 end
 
 local function finish_node(o)
-  redis.call('HSET', run_key(o.r), 's' .. o.node, o.to)
+  redis.call('HSET', run_key(o.r), 's' .. o.node, o.to, 'bad', '1')
   if by_operator(o.to) and st(o) == 'r' then
     overtake(o)
   end
@@ -462,7 +479,10 @@ function apply.f(o)
   if st(o) ~= o.was or redis.call('HGET', run_key(o.r), 'left') ~= '0' then
     return false
   end
-  local line = finish_run(run_key(o.r), runs, sweep, uniq, uniqof, o.id, o.to, now)
+  local kept = redis.call('HMGET', run_key(o.r), 'keep', 'up')
+  redis.call('HSET', run_key(o.r), 'st', o.to, 'fin', score(now))
+  local line = end_run(o.id, kept[1], kept[2], o.to, now)
+  settle_ended(runs, sweep, uniq, uniqof)
   if watched then
     lines[#lines + 1] = line
   end
