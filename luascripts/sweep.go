@@ -77,7 +77,10 @@ type SweepRun struct {
 	// was done and the item is unchanged, it leaves the sweep, or stays for the
 	// run's deadline. "" leaves it alone.
 	Score string
-	Ops   []SweepOp
+	// KeepMS holds the item for that long from now instead, if it is unchanged: there
+	// is more to do. 0 for no.
+	KeepMS int64
+	Ops    []SweepOp
 }
 
 // SweepInput is what a call of Sweep carries.
@@ -124,7 +127,7 @@ func SweepCall(c *Call, k *SweepKeys, in *SweepInput) {
 	c.arg(len(in.Runs))
 	for i := range in.Runs {
 		r := &in.Runs[i]
-		c.arg(r.ID, r.Gen, r.Score, len(r.Ops))
+		c.arg(r.ID, r.Gen, r.Score, r.KeepMS, len(r.Ops))
 		for o := range r.Ops {
 			op := &r.Ops[o]
 			c.arg(string(op.Act), op.Node, op.Queue+1, op.Lane+1, op.Was, op.To, op.Due, op.Limit, op.Note)
@@ -136,6 +139,7 @@ func SweepCall(c *Call, k *SweepKeys, in *SweepInput) {
 const (
 	SweepDone     = "done"     // all of them
 	SweepStale    = "stale"    // some at the most: plan again
+	SweepTaken    = "taken"    // all, and the item is somebody else's by now: leave the rest to them
 	SweepAbsent   = "absent"   // there is no such run
 	SweepConflict = "conflict" // none from SweepAgain on: somebody else holds the unique key
 )

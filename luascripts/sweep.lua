@@ -8,7 +8,8 @@
 --   the operations' events; take = items to hold at the most; hold = ms that they are held; listens = 1: answer the
 --   events too; nq, then nq queue names;
 --   ndone, then per settled item: item, score; nruns, then per run: id, gen = generation of the plan,
---   score = of its item, to take that off when all is done, or ''; nops, then per operation nine arguments:
+--   score = of its item, to take that off when all is done, or ''; keep = ms to hold the item for instead, or 0;
+--   nops, then per operation nine arguments:
 --   letter, node, queue index, lane index (1-3), was, to, due ('' now, '+ms' from now, or ms), limit, note
 --     c cancel a live node as `to`      b cancel a blocked node as `to`
 --     d blocked by `was` -> `to`; else nothing behind is done
@@ -18,7 +19,7 @@
 --     s state `was` -> `to`             x stop the run
 --     a open the run again that is `was`, to = digest ('' none)
 --     f end the run that is `was` as `to`   p put the run on the sweep
--- RETURNS: {0, now ms, {'done', 'stale', 'absent' or 'conflict=HOLDER', per run}, {item, score, ...},
+-- RETURNS: {0, now ms, {'done', 'stale', 'taken', 'absent' or 'conflict=HOLDER', per run}, {item, score, ...},
 --   lines of the events} or {status < 0} as enqueue
 --@include clock
 --@include session
@@ -303,6 +304,15 @@ local function settled(r, id, held)
   end
 end
 
+-- hold_on holds a run's item for longer, unless somebody else has it by now or has put it there again.
+local function hold_on(id, held, keep)
+  if tonumber(redis.call('ZSCORE', sweep, id)) ~= held then
+    return 'taken'
+  end
+  redis.call('ZADD', sweep, score(now + keep), id)
+  return 'done'
+end
+
 -- unended tells that a live run has no node left: a node that ended since the plan was made was not the last one then,
 -- and what the plan has ended was not known to whoever ended that.
 local function unended(r)
@@ -324,7 +334,8 @@ local outcomes, index = {}, 0
 local nruns = tonumber(ARGV[cursor])
 cursor = cursor + 1
 for r = 1, nruns do
-  local id, gen, held, nops = ARGV[cursor], tonumber(ARGV[cursor + 1]), ARGV[cursor + 2], tonumber(ARGV[cursor + 3])
+  local id, gen, held = ARGV[cursor], tonumber(ARGV[cursor + 1]), ARGV[cursor + 2]
+  local keep, nops = tonumber(ARGV[cursor + 3]), tonumber(ARGV[cursor + 4])
   local found = redis.call('HMGET', run_key(r), 'st', 'gen')
   local outcome = 'done'
   if not found[1] then
@@ -334,7 +345,7 @@ for r = 1, nruns do
   end
   local going = outcome == 'done'
   for i = 0, nops - 1 do
-    local base = cursor + 4 + 9 * i
+    local base = cursor + 5 + 9 * i
     local o = {
       r = r, id = id, index = index + i, node = ARGV[base + 1], member = id .. '.' .. ARGV[base + 1],
       q = tonumber(ARGV[base + 2]), lane = tonumber(ARGV[base + 3]), was = ARGV[base + 4], to = ARGV[base + 5],
@@ -353,15 +364,21 @@ for r = 1, nruns do
       end
     end
   end
-  if outcome == 'done' and held ~= '' and unended(r) then
-    outcome = 'stale'
-  end
-  if held ~= '' and (outcome == 'done' or outcome == 'absent') then
-    settled(r, id, tonumber(held))
+  if keep > 0 then
+    if outcome == 'done' then
+      outcome = hold_on(id, tonumber(held), keep)
+    end
+  else
+    if outcome == 'done' and held ~= '' and unended(r) then
+      outcome = 'stale'
+    end
+    if held ~= '' and (outcome == 'done' or outcome == 'absent') then
+      settled(r, id, tonumber(held))
+    end
   end
   outcomes[r] = outcome
   index = index + nops
-  cursor = cursor + 4 + 9 * nops
+  cursor = cursor + 5 + 9 * nops
 end
 
 local taken = {}

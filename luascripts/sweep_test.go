@@ -410,6 +410,33 @@ func TestSweepHoldsItems(t *testing.T) {
 	})
 }
 
+// TestSweepHoldsOn to an item of which there is more to do, for as long as it is the
+// caller's.
+func TestSweepHoldsOn(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		liveScene(l)
+		part := func(gen int, ops ...luascripts.SweepOp) string {
+			t.Helper()
+			r := l.opsOf("3", ops...)
+			r.Score, r.KeepMS, r.Gen = strconv.Itoa(start+3000), 7000, r.Gen+gen
+			return l.sweep(l.sweepInput(r))[0].Outcome
+		}
+		l.sweeping("3", 3000)
+		l.now += 2000
+		l.equal(part(0, op("c", 8, "", "XR")), luascripts.SweepStale)
+		l.equal(part(1), luascripts.SweepStale)
+		l.equal(l.content("sweep"), []string{"3@3000"})
+		l.equal(part(0), luascripts.SweepDone)
+		l.equal(l.content("sweep"), []string{"3@9000"})
+		l.equal(part(0), luascripts.SweepTaken) // it has the time of another
+		l.equal(l.content("sweep"), []string{"3@9000"})
+		l.put(l.rdb.Del(ctx, l.key("sweep")))
+		l.equal(part(0), luascripts.SweepTaken)
+		l.equal(l.content("sweep"), nothing)
+	})
+}
+
 // TestSweepTakesRunsOff when all of a plan was done and nobody has asked for
 // another; a run with a deadline stays for it.
 func TestSweepTakesRunsOff(t *testing.T) {

@@ -148,7 +148,7 @@ func (p *partition) settleRun(ctx context.Context, v *runView, score string) err
 		if err := v.readBodies(ctx); err != nil {
 			return err
 		}
-		done, err := p.applyPlan(ctx, v, score)
+		done, err := p.applyPlan(ctx, v, &score)
 		if err != nil || done || try == settleTries {
 			return err // what is left stays on the sweep
 		}
@@ -163,8 +163,9 @@ func (p *partition) settleRun(ctx context.Context, v *runView, score string) err
 // settleTries bounds how often a run is planned that others change meanwhile.
 const settleTries = 20
 
-// applyPlan applies what is due, and tells whether all of it was.
-func (p *partition) applyPlan(ctx context.Context, v *runView, score string) (done bool, err error) {
+// applyPlan applies what is due, and tells whether nothing is left to the caller. The
+// item is held on while there is more, and score is that of the item then.
+func (p *partition) applyPlan(ctx context.Context, v *runView, score *string) (done bool, err error) {
 	ops := dag.Plan(v.graph, &v.state)
 	for {
 		part := ops[:min(len(ops), planOps)]
@@ -177,11 +178,12 @@ func (p *partition) applyPlan(ctx context.Context, v *runView, score string) (do
 				v.state.Run = part[i].Run
 			}
 		}
-		last := ""
-		if len(ops) == 0 {
-			last = score
+		call.add(v, *score, list)
+		keep := int64(0)
+		if len(ops) > 0 {
+			keep = p.hold()
 		}
-		call.add(v, last, list)
+		call.input.Runs[0].KeepMS = keep
 		reply, err := call.send(ctx)
 		if err != nil {
 			return false, err
@@ -189,5 +191,6 @@ func (p *partition) applyPlan(ctx context.Context, v *runView, score string) (do
 		if len(reply.Outcomes) != 1 || reply.Outcomes[0].Outcome != luascripts.SweepDone || len(ops) == 0 {
 			return len(reply.Outcomes) == 1 && reply.Outcomes[0].Outcome != luascripts.SweepStale, nil
 		}
+		*score = strconv.FormatInt(reply.NowMS+keep, 10)
 	}
 }

@@ -19,15 +19,15 @@ const (
 	// sweepTake is how many items one call takes off the sweep.
 	sweepTake = 16
 	// sweepHold is how long a taken item is not due for others: whoever took it may
-	// have died.
-	sweepHold = 30 * time.Second
+	// have died. One that needs longer is held again with every call for it.
+	sweepHold = 5 * time.Second
 )
 
 // Sweep does what is due for the runs of many steps of one partition: releases to
 // many nodes, failures and cancellations that reach others, deadlines, signals to
 // steps of many queues, and the outcomes of child runs. More tells that there may be
 // more to do. Any number of workers may call it; work that one of them leaves
-// undone is due again after half a minute.
+// undone is due again after a few seconds.
 func (s *Store) Sweep(ctx context.Context, partition int) (more bool, err error) {
 	d, err := s.client.join(ctx)
 	if err != nil {
@@ -36,6 +36,7 @@ func (s *Store) Sweep(ctx context.Context, partition int) (more bool, err error)
 	p := d.parts[partition]
 	call := sweepCall{p: p}
 	call.input.Take, call.input.HoldMS = sweepTake, p.hold()
+	began := time.Now()
 	reply, err := call.send(ctx)
 	if err != nil {
 		return false, err
@@ -43,6 +44,9 @@ func (s *Store) Sweep(ctx context.Context, partition int) (more bool, err error)
 	var errs []error
 	var done []luascripts.SweepItem
 	for _, item := range reply.Taken {
+		if time.Since(began) > sweepHold/2 {
+			break // they are about to be due for others, and for this one
+		}
 		settled, err := p.sweepItem(ctx, item)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("queue: sweep %q: %w", item.Item, err))
