@@ -27,8 +27,14 @@ type Case struct {
 	// Rows are what is reported; the first is the one that counts.
 	Rows []Row
 	// Measure does the work once, on an empty server.
-	Measure func(ctx context.Context, s *stage.Stage, jobs int) (stage.Sample, error)
+	Measure Measure
+	// Trial is measured instead to find how many jobs a contender does in a turn, nil
+	// for Measure.
+	Trial Measure
 }
+
+// Measure does a piece of work with so many jobs, on an empty server.
+type Measure func(ctx context.Context, s *stage.Stage, jobs int) (stage.Sample, error)
 
 // Row is one figure of a case.
 type Row struct {
@@ -44,6 +50,8 @@ var All = []Case{
 	bulk, drain, bothSingle, bothBulk, pickup, instant,
 	memoryQueued, memoryScheduled, memoryFinished,
 	sleeping, idle,
+	payload("1 KiB", 1<<10, 200_000), payload("64 KiB", 64<<10, 5_000),
+	unique, retries, punctual, latency(50), latency(80),
 }
 
 // Pick returns the cases named in a comma-separated list, in the order of all; all

@@ -13,17 +13,19 @@ var drain = Case{
 	Tunes: []contender.Purpose{contender.ForDrain},
 	Rows:  rate("jobs/s"),
 	Measure: func(ctx context.Context, s *stage.Stage, jobs int) (stage.Sample, error) {
-		return drained(ctx, s, wire.Produce{Jobs: jobs}, wire.Work{Expect: jobs}, nil)
+		return drained(ctx, s, contender.ForDrain, wire.Produce{Jobs: jobs}, wire.Work{Expect: jobs}, nil)
 	},
 }
 
-// drained fills the queue and measures a worker from the start of its start until it
+// drained fills the queue, unless fill has no jobs, and measures a worker from the start of its start until it
 // has handled the last job. What it uses until all is settled counts.
-func drained(ctx context.Context, s *stage.Stage, fill wire.Produce, work wire.Work, over map[string]int) (stage.Sample, error) {
-	if err := s.Fill(ctx, fill); err != nil {
-		return nil, err
+func drained(ctx context.Context, s *stage.Stage, purpose contender.Purpose, fill wire.Produce, work wire.Work, over map[string]int) (stage.Sample, error) {
+	if fill.Jobs > 0 {
+		if err := s.Fill(ctx, fill); err != nil {
+			return nil, err
+		}
 	}
-	c, err := s.Launch(ctx, contender.ForDrain, over)
+	c, err := s.Launch(ctx, purpose, over)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 var instant = Case{
-	Name: "instant", Title: "100,000 jobs due at one instant", Needs: contender.Schedule, Most: 100_000, MaxRounds: 3, Quick: true,
+	Name: "instant", Title: "many jobs due at one instant, 100,000 in a whole run", Needs: contender.Schedule, Most: 100_000, MaxRounds: 3, Quick: true,
 	Tunes: []contender.Purpose{contender.ForDue},
 	Rows: []Row{
 		{stage.LastMillis, "the last has run after ms", true},
@@ -24,6 +24,23 @@ var instant = Case{
 			return nil, err
 		}
 		return stage.Sample{stage.LastMillis: late.Max, stage.MinMillis: late.Min}, nil
+	},
+}
+
+// punctual sends one job a millisecond, for as long as jobs are paced.
+var punctual = Case{
+	Name: "punctual", Title: "one job falls due each millisecond; how late they start", Needs: contender.Schedule, MaxRounds: 3,
+	Rows: []Row{
+		{stage.P99Millis, "p99, ms", true},
+		{stage.P50Millis, "p50, ms", true},
+		{stage.MinMillis, "the earliest after ms", true},
+	},
+	Measure: func(ctx context.Context, s *stage.Stage, _ int) (stage.Sample, error) {
+		late, err := scheduled(ctx, s, int(s.Scale.Paced/time.Millisecond), time.Millisecond)
+		if err != nil {
+			return nil, err
+		}
+		return stage.Sample{stage.P50Millis: late.P50, stage.P99Millis: late.P99, stage.MinMillis: late.Min}, nil
 	},
 }
 

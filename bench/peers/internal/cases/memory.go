@@ -28,7 +28,7 @@ var (
 	memoryFinished  = withMeasure(memory("finished", "finished job that is kept", contender.Keep), weighFinished)
 )
 
-func withMeasure(c Case, measure func(context.Context, *stage.Stage, int) (stage.Sample, error)) Case {
+func withMeasure(c Case, measure Measure) Case {
 	c.Measure = measure
 	return c
 }
@@ -46,7 +46,7 @@ func weighScheduled(ctx context.Context, s *stage.Stage, jobs int) (stage.Sample
 
 func weighFinished(ctx context.Context, s *stage.Stage, jobs int) (stage.Sample, error) {
 	return weigh(ctx, s, jobs, func(jobs int) error {
-		_, err := drained(ctx, s, wire.Produce{Jobs: jobs, Keep: true}, wire.Work{Expect: jobs}, nil)
+		_, err := drained(ctx, s, contender.ForDrain, wire.Produce{Jobs: jobs, Keep: true}, wire.Work{Expect: jobs}, nil)
 		return err
 	})
 }

@@ -21,7 +21,7 @@ var sleeping = Case{
 		{stage.JobsPerSecond, "jobs/s", false},
 	}, costs()...),
 	Measure: func(ctx context.Context, s *stage.Stage, jobs int) (stage.Sample, error) {
-		sample, err := drained(ctx, s, wire.Produce{Jobs: jobs}, wire.Work{Expect: jobs, Sleep: int64(sleepTime)},
+		sample, err := drained(ctx, s, contender.ForDrain, wire.Produce{Jobs: jobs}, wire.Work{Expect: jobs, Sleep: int64(sleepTime)},
 			map[string]int{wire.Concurrency: sleepers})
 		if err == nil {
 			sample[stage.Share] = sample[stage.JobsPerSecond] / (sleepers / sleepTime.Seconds())

@@ -45,6 +45,7 @@ const (
 	ForDrain   Purpose = "drain"
 	ForPickup  Purpose = "pick-up"
 	ForDue     Purpose = "due at one instant"
+	ForRetries Purpose = "retries"
 )
 
 // Ability is a set of things that a contender can do.

@@ -29,6 +29,10 @@ var river = Contender{
 			riverWorkers("100 workers, fetch cooldown 1 ms, poll 1 s", 100, 1, 1000),
 			riverWorkers("100 workers, fetch cooldown 2 ms, poll 20 ms", 100, 2, 20),
 		},
+		ForRetries: {
+			riverWorkers("2000 workers, fetch cooldown 2 ms, poll 20 ms", 2000, 2, 20),
+			riverWorkers("200 workers, fetch cooldown 2 ms, poll 20 ms", 200, 2, 20),
+		},
 		ForDue: {riverWorkers("2000 workers, fetch cooldown 2 ms, poll 20 ms", 2000, 2, 20)},
 	},
 }
@@ -53,6 +57,10 @@ var nats = Contender{
 		},
 		ForPickup: {natsWorkers("concurrency 100, prefetch 500", 100, 500)},
 		ForDue:    {natsWorkers("concurrency 100, prefetch 5000", 100, 5000)},
+		ForRetries: {
+			natsWorkers("one handler at a time, prefetch 5000", 1, 5000),
+			natsWorkers("concurrency 100, prefetch 5000", 100, 5000),
+		},
 	},
 }
 
@@ -67,9 +75,10 @@ var bullmq = Contender{
 	Missing: missingBullMQ, Start: server.Redis,
 	Client: func() *exec.Cmd { return exec.Command("node", beside("bullmq", "client.mjs")) },
 	Tries: map[Purpose][]Settings{
-		ForDrain:  append(workers(50, 200), Settings{"3 workers of concurrency 100", map[string]int{wire.Servers: 3, wire.Concurrency: 100}}),
-		ForPickup: workers(50),
-		ForDue:    workers(200),
+		ForDrain:   append(workers(50, 200), Settings{"3 workers of concurrency 100", map[string]int{wire.Servers: 3, wire.Concurrency: 100}}),
+		ForPickup:  workers(50),
+		ForDue:     workers(200),
+		ForRetries: workers(50, 200),
 	},
 }
 
@@ -93,6 +102,7 @@ var beanstalkd = Contender{
 		ForDrain:   workers(10, 50, 200),
 		ForPickup:  workers(10),
 		ForDue:     workers(50),
+		ForRetries: workers(50, 200),
 	},
 }
 
@@ -109,6 +119,10 @@ var sidekiq = Contender{
 		ForPickup:  workers(10),
 		ForDue: {
 			{"concurrency 10, poll 1 s", map[string]int{wire.Concurrency: 10, wire.Poll: 1000}},
+			{"concurrency 10, poll 200 ms", map[string]int{wire.Concurrency: 10, wire.Poll: 200}},
+		},
+		ForRetries: {
+			{"concurrency 10, poll 200 ms", map[string]int{wire.Concurrency: 10, wire.Poll: 200}},
 		},
 	},
 }

@@ -19,6 +19,7 @@ var cyclone = Contender{
 		ForDrain:   workers(100, 400, 1000),
 		ForPickup:  {{Name: "defaults"}},
 		ForDue:     workers(100, 400),
+		ForRetries: workers(100, 400, 1000),
 	},
 }
 
@@ -62,6 +63,10 @@ var asynq = Contender{
 		ForPickup: {
 			{"check interval 1 ms", map[string]int{wire.Concurrency: 100, wire.Poll: 1, "delayed_poll": 1000}},
 			{"defaults", map[string]int{wire.Concurrency: 100}},
+		},
+		ForRetries: {
+			{"concurrency 100, check intervals 1 s and 10 ms", map[string]int{wire.Concurrency: 100, wire.Poll: 10, "delayed_poll": 1000}},
+			{"concurrency 100, check intervals 100 ms and 10 ms", map[string]int{wire.Concurrency: 100, wire.Poll: 10, "delayed_poll": 100}},
 		},
 		ForDue: {
 			{"concurrency 100, check intervals 1 s and 10 ms", map[string]int{wire.Concurrency: 100, wire.Poll: 10, "delayed_poll": 1000}},

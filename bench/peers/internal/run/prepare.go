@@ -46,9 +46,12 @@ func (r *Runner) firstJobs(c cases.Case) int { return max(1, r.Scale.Jobs(c.Most
 // scale finds how many jobs the contender does in a turn.
 func (r *Runner) scale(ctx context.Context, c cases.Case, e *entry) error {
 	most, turn := r.Scale.Jobs(c.Most), r.Scale.Turn.Seconds()
-	jobs := r.firstJobs(c)
+	jobs, trial := r.firstJobs(c), c.Trial
+	if trial == nil {
+		trial = c.Measure
+	}
 	for ctx.Err() == nil {
-		sample, err := r.measure(ctx, c, e, jobs)
+		sample, err := r.measure(ctx, trial, e, jobs)
 		if err != nil {
 			return err
 		}
@@ -104,6 +107,6 @@ func (r *Runner) try(ctx context.Context, c cases.Case, e *entry) (float64, erro
 		}
 		jobs = max(1, e.side.Jobs/2)
 	}
-	sample, err := r.measure(ctx, c, e, jobs)
+	sample, err := r.measure(ctx, c.Measure, e, jobs)
 	return sample[c.Rows[0].Metric], err
 }

@@ -80,7 +80,7 @@ func (r *Runner) turn(ctx context.Context, c cases.Case, e *entry, round int) {
 		return
 	}
 	began := time.Now()
-	sample, err := r.measure(ctx, c, e, e.side.Jobs)
+	sample, err := r.measure(ctx, c.Measure, e, e.side.Jobs)
 	e.spent += time.Since(began)
 	if err != nil {
 		r.fail(ctx, c, e, err)
@@ -92,10 +92,10 @@ func (r *Runner) turn(ctx context.Context, c cases.Case, e *entry, round int) {
 	e.turns[round] = sample
 }
 
-func (r *Runner) measure(ctx context.Context, c cases.Case, e *entry, jobs int) (stage.Sample, error) {
+func (r *Runner) measure(ctx context.Context, measure cases.Measure, e *entry, jobs int) (stage.Sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Scale.Deadline)
 	defer cancel()
-	return e.Measure(ctx, func(ctx context.Context) (stage.Sample, error) { return c.Measure(ctx, e.Stage, jobs) })
+	return e.Measure(ctx, func(ctx context.Context) (stage.Sample, error) { return measure(ctx, e.Stage, jobs) })
 }
 
 // fail names what went wrong and makes the stage ready for the next case.
