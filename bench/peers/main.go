@@ -9,6 +9,7 @@
 //	go run . -aof                            all servers sync to disk every second
 //	go run . -json > run.json                every round of every figure
 //	go run . -svg DIR                        charts as well
+//	go run . -growth                         the same with ever more of something beside
 //
 // It starts its own servers on loopback, in temporary folders, and ends them. What
 // the rows mean is in docs/performance.md.
@@ -35,6 +36,7 @@ import (
 // settings are the command line.
 type settings struct {
 	quick, json, aof bool
+	growth           bool
 	only, contenders string
 	rounds           int
 	svg              string
@@ -111,7 +113,8 @@ func parse(args []string, errors io.Writer) (settings, error) {
 	flags.BoolVar(&s.quick, "quick", false, "small sizes and one round of Cyclone, the floor and asynq, unless others are named")
 	flags.BoolVar(&s.json, "json", false, "print one JSON document instead of tables")
 	flags.BoolVar(&s.aof, "aof", false, "all servers sync to disk every second, or do what comes closest")
-	flags.StringVar(&s.only, "only", "", "comma-separated `names` of cases: "+strings.Join(cases.Names(), ", "))
+	flags.BoolVar(&s.growth, "growth", false, "measure what becomes of figures when something else grows, instead of the cases")
+	flags.StringVar(&s.only, "only", "", "comma-separated `names` of cases: "+strings.Join(cases.Names(cases.All), ", "))
 	flags.StringVar(&s.contenders, "contenders", "", "comma-separated `names` of contenders: "+strings.Join(contender.Names(), ", "))
 	flags.IntVar(&s.rounds, "rounds", 0, fmt.Sprintf("rounds of every case (default %d, quick %d)", fullRounds, quickRounds))
 	flags.StringVar(&s.svg, "svg", "", "write charts into the folder `DIR`")

@@ -17,17 +17,17 @@ import (
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/stage"
 )
 
-// quickContenders take part in a quick run.
+// quickContenders take part in a quick run, and where things grow.
 var quickContenders = strings.Join([]string{contender.Cyclone, contender.Floor, contender.Asynq}, ",")
 
 // measure runs the cases and prints the report, also of what was measured before an
 // interruption.
 func measure(ctx context.Context, s settings, out, progress io.Writer) error {
-	chosen, err := cases.Pick(s.only, s.quick)
+	chosen, err := cases.Pick(s.only, s.quick, s.growth)
 	if err != nil {
 		return errors.Join(errUsage, err)
 	}
-	if s.contenders == "" && s.quick {
+	if s.contenders == "" && (s.quick || s.growth) {
 		s.contenders = quickContenders
 	}
 	contenders, err := contender.Pick(s.contenders)
@@ -35,7 +35,12 @@ func measure(ctx context.Context, s settings, out, progress io.Writer) error {
 		return errors.Join(errUsage, err)
 	}
 	scale := stage.Full
-	if s.quick {
+	switch {
+	case s.growth && s.quick:
+		scale = stage.QuickGrowth
+	case s.growth:
+		scale = stage.Growth
+	case s.quick:
 		scale = stage.Quick
 	}
 	return measureAt(ctx, s, scale, chosen, contenders, out, progress)

@@ -22,6 +22,8 @@ type Case struct {
 	Scaled bool
 	// MaxRounds limits the rounds, 0 for no limit.
 	MaxRounds int
+	// Curve and Point are where a growth case belongs, and About says what grows.
+	Curve, Point, About string
 	// Quick cases are part of a quick run.
 	Quick bool
 	// Rows are what is reported; the first is the one that counts.
@@ -55,31 +57,40 @@ var All = []Case{
 }
 
 // Pick returns the cases named in a comma-separated list, in the order of all; all
-// of them, or all quick ones, for an empty list.
-func Pick(list string, quick bool) ([]Case, error) {
-	wanted := map[string]bool{}
+// of them, or all quick ones, for an empty list. With growth they are those of Growth,
+// and a name can be that of a curve.
+func Pick(list string, quick, growth bool) ([]Case, error) {
+	wanted, curves := map[string]bool{}, map[string]bool{}
 	for name := range strings.SplitSeq(list, ",") {
 		if list != "" {
 			wanted[strings.TrimSpace(name)] = true
 		}
 	}
+	all := All
+	if growth {
+		all, quick = Growth, false
+	}
 	var picked []Case
-	for _, c := range All {
-		if list == "" && (c.Quick || !quick) || wanted[c.Name] {
+	for _, c := range all {
+		if list == "" && (c.Quick || !quick) || wanted[c.Name] || c.Curve != "" && wanted[c.Curve] {
 			picked = append(picked, c)
 			delete(wanted, c.Name)
+			curves[c.Curve] = true
 		}
 	}
+	for curve := range curves {
+		delete(wanted, curve)
+	}
 	for name := range wanted {
-		return nil, fmt.Errorf("no case is named %q: there are %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("no case is named %q: there are %s", name, strings.Join(Names(all), ", "))
 	}
 	return picked, nil
 }
 
-// Names are the names of all cases.
-func Names() []string {
-	names := make([]string, len(All))
-	for i, c := range All {
+// Names are the names of cases.
+func Names(of []Case) []string {
+	names := make([]string, len(of))
+	for i, c := range of {
 		names[i] = c.Name
 	}
 	return names

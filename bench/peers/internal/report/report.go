@@ -56,6 +56,7 @@ func (r Report) WriteText(w io.Writer) error {
 	for _, result := range r.Results {
 		r.writeResult(&text, result)
 	}
+	writeCurves(&text, Curves(r.Results))
 	r.writeTargets(&text)
 	if r.Quick {
 		text.WriteString("\nA quick run: small sizes, few rounds. Quote the figures of a full run.\n")

@@ -9,8 +9,12 @@ import (
 
 // Result is one case over all rounds.
 type Result struct {
-	Case    string  `json:"case"`
-	Title   string  `json:"title"`
+	Case  string `json:"case"`
+	Title string `json:"title"`
+	// Curve, Point and About are a growth case's.
+	Curve   string  `json:"curve,omitempty"`
+	Point   string  `json:"point,omitempty"`
+	About   string  `json:"about,omitempty"`
 	Figures []Table `json:"figures"`
 	Sides   []Side  `json:"contenders"`
 }

@@ -32,7 +32,7 @@ type entry struct {
 // Run measures one case. A contender that fails is left out of what is left of the
 // case and named in the result; only ctx ends the run.
 func (r *Runner) Run(ctx context.Context, c cases.Case) (Result, error) {
-	result := Result{Case: c.Name, Title: c.Title, Sides: make([]Side, len(r.Stages))}
+	result := Result{Case: c.Name, Title: c.Title, Curve: c.Curve, Point: c.Point, About: c.About, Sides: make([]Side, len(r.Stages))}
 	var entries []*entry
 	all, names := map[string]*entry{}, []string{}
 	for i, s := range r.Stages {

@@ -21,7 +21,7 @@ type Scale struct {
 	Budget time.Duration
 }
 
-// The scales of whole runs, of quick ones and of tests.
+// The scales of whole runs, of quick ones, of growth runs and of tests.
 var (
 	Full = Scale{
 		Turn: time.Second, Percent: 100, Pickups: 100, Watch: 4 * time.Second, Paced: 2 * time.Second,
@@ -30,6 +30,12 @@ var (
 	Quick = Scale{
 		Turn: 300 * time.Millisecond, Percent: 20, Pickups: 40, Watch: time.Second, Paced: time.Second,
 		Deadline: 20 * time.Second, Budget: 4 * time.Second,
+	}
+	Growth = Scale{
+		Percent: 100, Pickups: 100, Deadline: 5 * time.Minute, Budget: 30 * time.Second,
+	}
+	QuickGrowth = Scale{
+		Percent: 2, Pickups: 20, Deadline: time.Minute, Budget: 10 * time.Second,
 	}
 	Tiny = Scale{
 		Turn: 10 * time.Millisecond, Percent: 1, Pickups: 2, Watch: 100 * time.Millisecond, Paced: 50 * time.Millisecond,

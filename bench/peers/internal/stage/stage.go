@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/contender"
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/server"
@@ -153,11 +152,16 @@ func (s *Stage) Produce(ctx context.Context, c *contender.Client, order wire.Pro
 
 // Fill enqueues jobs by the contender's fastest way.
 func (s *Stage) Fill(ctx context.Context, order wire.Produce) error {
+	return s.FillWith(ctx, nil, order)
+}
+
+// FillWith is Fill with settings that override those chosen.
+func (s *Stage) FillWith(ctx context.Context, over map[string]int, order wire.Produce) error {
 	purpose := contender.ForSingles
 	if s.Can.Has(contender.Bulk) {
 		purpose = contender.ForBulk
 	}
-	c, err := s.Launch(ctx, purpose, nil)
+	c, err := s.Launch(ctx, purpose, over)
 	if err != nil {
 		return err
 	}
@@ -201,28 +205,6 @@ func (s *Stage) Work(ctx context.Context, c *contender.Client, order wire.Work) 
 	return reply.Started, err
 }
 
-// Await waits until a worker has handled so many jobs, and fails when it handles
-// fewer within the limit or more than that.
-func (s *Stage) Await(ctx context.Context, c *contender.Client, order wire.Await) (*wire.Handled, error) {
-	if order.Limit == 0 {
-		deadline, ok := ctx.Deadline()
-		if !ok {
-			return nil, errors.New("await: no deadline")
-		}
-		order.Limit = max(1, time.Until(deadline).Milliseconds()-awaitMargin.Milliseconds())
-	}
-	reply, err := c.Call(ctx, wire.Command{Op: wire.OpAwait, Await: &order})
-	switch {
-	case err != nil:
-		return nil, err
-	case reply.Handled == nil:
-		return nil, errors.New("await: no answer in the reply")
-	case reply.Handled.Jobs != order.Jobs:
-		return reply.Handled, fmt.Errorf("%d of %d jobs were handled in time", reply.Handled.Jobs, order.Jobs)
-	}
-	return reply.Handled, nil
-}
-
 // StopWork ends a worker softly.
 func (s *Stage) StopWork(ctx context.Context, c *contender.Client) error {
 	_, err := c.Call(ctx, wire.Command{Op: wire.OpStop})
@@ -237,8 +219,4 @@ const (
 	bulkBatch      = 1000
 	floorBatch     = 100
 	manyGoroutines = 50
-
-	// awaitMargin is left of a piece's time when waiting for handlers is given up, to
-	// hear how many have run.
-	awaitMargin = 2 * time.Second
 )
