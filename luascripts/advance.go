@@ -135,9 +135,8 @@ func (it *AdvanceItem) shape(joins bool) []byte {
 	}
 	b = strconv.AppendInt(append(b, ' '), int64(it.Attempt), 10)
 	for _, child := range it.Children {
-		for i, n := range [...]int64{int64(child.Node), int64(child.Queue + 1), int64(child.Lane + 1), child.DelayMS} {
-			b = strconv.AppendInt(append(b, " ,,,"[i]), n, 10)
-		}
+		b = strconv.AppendInt(append(b, ' '), int64(child.Node), 10)
+		b = appendInts(b, ',', int64(child.Queue+1), int64(child.Lane+1), child.DelayMS)
 	}
 	return b
 }

@@ -1,5 +1,7 @@
 package luascripts
 
+import "strconv"
+
 // MaxIDs is the most ids, those of runs and of their nodes together, that one
 // script call may touch. Callers keep to it.
 const MaxIDs = 500
@@ -62,8 +64,8 @@ type BuildBlocked struct {
 
 // BuildRoot is a node that starts with the run.
 type BuildRoot struct {
-	Queue, Lane int // indexes from 0
-	Member      string
+	Queue, Lane int    // indexes from 0
+	Node        int    // its index
 	Due         string // "" now, "+ms" from now, or ms since 1970
 }
 
@@ -102,18 +104,53 @@ func BuildCall(c *Call, k *BuildKeys, in *BuildInput) {
 }
 
 func (r *BuildRun) args(c *Call) {
-	c.arg(string(r.Phase), r.ID, &r.Graph, r.Nodes, r.KeepMS, r.Up, r.Digest, r.ScopeMS,
-		r.Deadline, r.Sweep, r.ExpiryMS, len(r.Bodies), len(r.Blocked), len(r.Roots))
+	c.arg(string(r.shape()))
+	for _, text := range []*string{&r.Up, &r.Digest, &r.Deadline} {
+		if *text != "" {
+			c.arg(text)
+		}
+	}
+	c.arg(&r.ID)
+	if r.Phase == BuildWhole || r.Phase == BuildOpen {
+		c.arg(&r.Graph)
+	}
 	for i := range r.Bodies {
 		c.arg(&r.Bodies[i].Member, &r.Bodies[i].Body)
 	}
+}
+
+// shape is what the script reads once for all runs that have it in common.
+func (r *BuildRun) shape() []byte {
+	b := append(make([]byte, 0, 64+8*len(r.Blocked)+16*len(r.Roots)), r.Phase...)
+	b = appendInts(b, ' ', int64(r.Nodes), r.KeepMS)
+	b = append(b, ' ')
+	for _, f := range [...]struct {
+		flag byte
+		set  bool
+	}{{'u', r.Up != ""}, {'k', r.Digest != ""}, {'l', r.Deadline != ""}, {'s', r.Sweep}, {'-', true}} {
+		if f.set {
+			b = append(b, f.flag)
+		}
+	}
+	b = appendInts(b, ' ', r.ScopeMS, r.ExpiryMS, int64(len(r.Bodies)))
 	for i := range r.Blocked {
-		c.arg(&r.Blocked[i].Field, r.Blocked[i].Count)
+		b = appendInts(append(append(b, ' '), r.Blocked[i].Field...), '=', int64(r.Blocked[i].Count))
 	}
 	for i := range r.Roots {
 		root := &r.Roots[i]
-		c.arg(root.Queue+1, root.Lane+1, &root.Member, &root.Due)
+		b = strconv.AppendInt(append(b, ' '), int64(root.Queue+1), 10)
+		b = appendInts(b, ',', int64(root.Lane+1), int64(root.Node))
+		b = append(append(b, ','), root.Due...)
 	}
+	return b
+}
+
+// appendInts appends numbers, each behind the separator.
+func appendInts(b []byte, separator byte, numbers ...int64) []byte {
+	for _, n := range numbers {
+		b = strconv.AppendInt(append(b, separator), n, 10)
+	}
+	return b
 }
 
 // Reasons for which a run of a call was not built.

@@ -8,12 +8,13 @@
 -- ARGV: lane, seq = session; block = ids wanted for later calls; max_bytes = limit of one body;
 --   wake = channel prefix; events = channel; partition; detail = details of the roots' events;
 --   nq, then nq queue names;
---   nruns, then per run: phase (b whole, o open, a add, c commit), id, graph, n = nodes, keep = ms that it stays when
---   it has ended, up = 'member name' that waits for it or '' (with each part), digest ('' none), scope (0 while
---   unfinished, or ms),
---   deadline ('' none, '+ms' from now, or ms), swept = 1 when the sweep has to release roots, expiry = ms from now,
---   nbodies, nblocked, nroots, then nbodies x ('run.node', body), nblocked x ('d<node>', count),
---   nroots x (queue index, lane index (1-3), 'run.node', due ('' now, '+ms' from now, or ms))
+--   nruns, then per run: shape, then what its flags say: up = 'member name' that
+--   waits for it; digest; deadline ('+ms' from
+--   now, or ms); then id, the graph in the phases b and o, nbodies x ('run.node', body)
+--   shape: 'phase n keep flags scope expiry nbodies', then ' d<node>=count' per blocked node, then
+--     ' queue-index,lane-index,node,due' per root, due: '' now, '+ms' from now, or ms
+--     phase: b whole, o open, a add, c commit; keep = ms that it stays when it has ended; scope = 0 while unfinished, or ms;
+--     expiry = ms from now; flags: u up, k digest, l deadline, s the sweep has to release roots, - none
 -- RETURNS: {0, now ms, first id of the block or 0, {run index, 'held' 'gone' or 'short', holder id or '', ...}}
 --   or {status < 0} as enqueue
 --@include clock
@@ -65,45 +66,90 @@ local function refuse(status)
   return {status}
 end
 
-local nruns = tonumber(ARGV[names + nq + 1])
-local parts = {} -- where each run begins, and where its lists do
+-- PAD keeps the hash of a run with many nodes out of its O(n) compact encoding.
+local MANY, PAD = 16, string.rep('.', 65)
+
+-- Many runs have one shape: each is read once. fields are those of the run's hash.
+local function read_shape(text)
+  local phase, nodes, keep, flags, scope, expiry, nbodies, rest =
+    string.match(text, '^(%a) (%d+) (%d+) (%S+) (%d+) (%d+) (%d+)(.*)$')
+  local whole, fields = phase == 'b' or phase == 'o', {}
+  if whole then
+    fields = {'n', nodes, 'left', nodes, 'keep', keep}
+    if tonumber(nodes) > MANY then
+      fields[7], fields[8] = 'pad', PAD
+    end
+  end
+  for field, by in string.gmatch(rest, ' (d%d+)=(%d+)') do
+    fields[#fields + 1] = field
+    fields[#fields + 1] = by
+  end
+  if phase == 'o' then
+    fields[#fields + 1] = 'need'
+    fields[#fields + 1] = nodes - nbodies
+  elseif phase ~= 'a' then
+    fields[#fields + 1] = 'st'
+    fields[#fields + 1] = 'r'
+  end
+  local roots = {}
+  for q, l, node, due in string.gmatch(rest, ' (%d+),(%d+),(%d+),(%S*)') do
+    roots[#roots + 1] = {q = tonumber(q), lane = tonumber(l), name = '.' .. node, due = due}
+  end
+  local shape = {
+    phase = phase, scope = tonumber(scope), expiry = tonumber(expiry), nbodies = tonumber(nbodies), whole = whole,
+    fields = fields, roots = roots, swept = string.find(flags, 's') ~= nil, before = 1,
+  }
+  for flag in string.gmatch(flags, '[ukl]') do
+    shape[flag] = shape.before
+    shape.before = shape.before + 1
+  end
+  return shape
+end
+
+local nruns, shapes = tonumber(ARGV[names + nq + 1]), {}
+local parts = {} -- of each run its shape, where it begins, and where its id and its bodies do
 local cursor = names + nq + 2
 for r = 1, nruns do
-  local nbodies, nblocked, nroots = tonumber(ARGV[cursor + 11]), tonumber(ARGV[cursor + 12]), tonumber(ARGV[cursor + 13])
-  local bodies = cursor + 14
-  local blocked = bodies + 2 * nbodies
-  local roots = blocked + 2 * nblocked
-  parts[r] = {at = cursor, bodies = bodies, blocked = blocked, roots = roots, nroots = nroots}
-  if #ARGV[cursor + 2] > max_bytes then
-    return refuse(TOO_LARGE)
+  local shape = shapes[ARGV[cursor]]
+  if not shape then
+    shape = read_shape(ARGV[cursor])
+    shapes[ARGV[cursor]] = shape
   end
-  for i = bodies + 1, blocked - 1, 2 do
+  local id = cursor + shape.before
+  local first = shape.whole and id or id + 1
+  local last = shape.whole and id + 1 + 2 * shape.nbodies or id + 2 * shape.nbodies
+  parts[r] = {shape = shape, at = cursor, id = ARGV[id], first = first, last = last}
+  for i = first + 1, last, 2 do
     if #ARGV[i] > max_bytes then
       return refuse(TOO_LARGE)
     end
   end
-  cursor = roots + 4 * nroots
+  cursor = last + 1
 end
 if block > 0 and ids_lost(ids, steps, stats) then
   return refuse(IDS_LOST)
 end
 local now = now_ms()
 
+-- of returns an argument that a run has only by a flag, '' without it.
+local function of(part, flag)
+  return part.shape[flag] and ARGV[part.at + part.shape[flag]] or ''
+end
+
 -- obstacle returns why a run cannot be built, and who holds its unique key or left it behind.
-local function obstacle(r)
-  local at = parts[r].at
-  local phase, id, wanted = ARGV[at], ARGV[at + 1], ARGV[at + 6]
+local function obstacle(r, part)
+  local phase = part.shape.phase
   if phase == 'a' or phase == 'c' then
-    local ends = redis.call('ZSCORE', building, id)
+    local ends = redis.call('ZSCORE', building, part.id)
     if not ends or tonumber(ends) <= now then
       return 'gone'
     end
-    if phase == 'c' and tonumber(redis.call('HGET', run_key(r), 'need')) ~= tonumber(ARGV[at + 11]) then
+    if phase == 'c' and tonumber(redis.call('HGET', run_key(r), 'need')) ~= part.shape.nbodies then
       return 'short'
     end
   end
-  if wanted ~= '' then
-    local holder, former = holder_of(uniq, uniqx, steps, wanted, now)
+  if part.shape.k then
+    local holder, former = holder_of(uniq, uniqx, steps, of(part, 'k'), now)
     return holder and 'held', holder, former
   end
 end
@@ -111,103 +157,77 @@ end
 -- Write: bodies first, since HSET is what maxmemory refuses.
 local watched = redis.call('EXISTS', subs) == 1
 local lines, index, started, unblocked = {}, 0, 0, 0
--- PAD keeps the hash of a run with many nodes out of its O(n) compact encoding.
-local MANY, PAD = 16, string.rep('.', 65)
-
-local function store(r, phase, id)
-  local part = parts[r]
-  local at, n = part.at, ARGV[part.at + 3]
-  local nbodies = tonumber(ARGV[at + 11])
-  local fields = {}
-  if phase == 'b' or phase == 'o' then
-    redis.call('HSET', steps, id, ARGV[at + 2])
-    fields = {'n', n, 'left', n, 'keep', ARGV[at + 4]}
-    if ARGV[at + 5] ~= '' then
-      fields[7], fields[8] = 'up', ARGV[at + 5]
-    end
-    if tonumber(n) > MANY then
-      fields[#fields + 1] = 'pad'
-      fields[#fields + 1] = PAD
-    end
+local function store(r, part)
+  local shape = part.shape
+  if part.last > part.first then
+    redis.call('HSET', steps, unpack(ARGV, part.first, part.last))
   end
-  if nbodies > 0 then
-    redis.call('HSET', steps, unpack(ARGV, part.bodies, part.blocked - 1))
+  if shape.phase == 'a' then
+    redis.call('HINCRBY', run_key(r), 'need', 0 - shape.nbodies)
   end
-  for i = part.blocked, part.roots - 1 do
-    fields[#fields + 1] = ARGV[i]
+  if #shape.fields > 0 then
+    redis.call('HSET', run_key(r), unpack(shape.fields))
   end
-  if phase == 'o' then
-    fields[#fields + 1] = 'need'
-    fields[#fields + 1] = n - nbodies
-  elseif phase == 'a' then
-    redis.call('HINCRBY', run_key(r), 'need', 0 - nbodies)
-  else
-    fields[#fields + 1] = 'st'
-    fields[#fields + 1] = 'r'
-  end
-  if #fields > 0 then
-    redis.call('HSET', run_key(r), unpack(fields))
+  if shape.u and shape.whole then
+    redis.call('HSET', run_key(r), 'up', of(part, 'u'))
   end
 end
 
-local function start(r, id, former)
-  local part = parts[r]
-  local at = part.at
-  local digest, scope, deadline = ARGV[at + 6], tonumber(ARGV[at + 7]), ARGV[at + 8]
-  if digest ~= '' then -- As if it had started: no enqueue replaces it. That of a child is a request's.
-    local mark = scope == 0 and 's' or ARGV[at + 5] ~= '' and 'r' or 'd'
-    hold_key(uniq, uniqof, uniqx, digest, id, mark, scope > 0 and now + scope, former)
+local function start(r, part, former)
+  local id, shape = part.id, part.shape
+  if shape.k then -- As if it had started: no enqueue replaces it. That of a child is a request's.
+    local mark = shape.scope == 0 and 's' or shape.u and 'r' or 'd'
+    hold_key(uniq, uniqof, uniqx, of(part, 'k'), id, mark, shape.scope > 0 and now + shape.scope, former)
   end
-  if deadline ~= '' then
-    local ends = score(due_at(deadline, now))
+  if shape.l then
+    local ends = score(due_at(of(part, 'l'), now))
     redis.call('HSET', run_key(r), 'dl', ends)
     redis.call('ZADD', sweep, ends, id)
   end
-  if ARGV[at + 9] == '1' then
+  if shape.swept then
     redis.call('ZADD', sweep, score(now), id)
     for q = 1, nq do
       touched[q] = true
     end
   end
-  for i = 0, part.nroots - 1 do
-    local base = part.roots + 4 * i
-    local q, l, member, due = tonumber(ARGV[base]), tonumber(ARGV[base + 1]), ARGV[base + 2], due_at(ARGV[base + 3], now)
+  for i, root in ipairs(shape.roots) do
+    local member, due = id .. root.name, due_at(root.due, now)
     if due > now then
-      delay(FIXED, q, SCHEDULED, l, member, due)
+      delay(FIXED, root.q, SCHEDULED, root.lane, member, due)
     else
-      make_ready(q, l, member)
+      make_ready(root.q, root.lane, member)
     end
     if watched then
-      lines[#lines + 1] = 'enqueued ' .. ARGV[names + q] .. ' ' .. member .. ' ' .. index + i .. ' ' .. (due > now and score(due) or 0)
+      lines[#lines + 1] = 'enqueued ' .. ARGV[names + root.q] .. ' ' .. member .. ' ' .. index + i - 1 .. ' ' .. (due > now and score(due) or 0)
     end
   end
   started = started + 1
-  unblocked = unblocked + part.nroots
+  unblocked = unblocked + #shape.roots
 end
 
 local refused, stored = {}, {}
 for r = 1, nruns do
-  local at = parts[r].at
-  local phase, id = ARGV[at], ARGV[at + 1]
-  local reason, holder, former = obstacle(r)
+  local part = parts[r]
+  local phase = part.shape.phase
+  local reason, holder, former = obstacle(r, part)
   if reason then
     refused[#refused + 1] = r
     refused[#refused + 1] = reason
     refused[#refused + 1] = holder or ''
     stored[#stored + 1] = r .. '=' .. reason .. '=' .. (holder or '') .. ';'
   else
-    store(r, phase, id)
+    store(r, part)
     if phase == 'o' or phase == 'a' then
-      redis.call('ZADD', building, score(now + tonumber(ARGV[at + 10])), id)
+      redis.call('ZADD', building, score(now + part.shape.expiry), part.id)
     else
-      start(r, id, former)
+      start(r, part, former)
       if phase == 'c' then
         redis.call('HDEL', run_key(r), 'need')
-        redis.call('ZREM', building, id)
+        redis.call('ZREM', building, part.id)
       end
     end
   end
-  index = index + parts[r].nroots
+  index = index + #part.shape.roots
 end
 local first = 0
 if block > 0 then

@@ -16,7 +16,7 @@ func (l *lab) graphRun(id string, n int, change ...func(*luascripts.BuildRun)) l
 	r := luascripts.BuildRun{
 		Key: l.key("run:" + id), ID: id, Phase: luascripts.BuildWhole, Graph: "graph" + id, Nodes: n, KeepMS: 500,
 		Bodies: bodies(id, 0, n), Blocked: blockedBy(1, n, 1),
-		Roots: []luascripts.BuildRoot{{Lane: 1, Member: id + ".0"}},
+		Roots: []luascripts.BuildRoot{{Lane: 1, Node: 0}},
 	}
 	for _, f := range change {
 		f(&r)
@@ -85,7 +85,7 @@ func TestBuildStoresRuns(t *testing.T) {
 		}), l.graphRun("9", 3, keyed("D", 0), func(r *luascripts.BuildRun) {
 			r.Blocked = nil
 			r.Roots = []luascripts.BuildRoot{
-				{Lane: 0, Member: "9.0", Due: "+70"}, {Queue: 1, Lane: 2, Member: "9.1"}, {Lane: 1, Member: "9.2", Due: "1800000000060"},
+				{Lane: 0, Node: 0, Due: "+70"}, {Queue: 1, Lane: 2, Node: 1}, {Lane: 1, Node: 2, Due: "1800000000060"},
 			}
 		}))
 		in.Queues = append(in.Queues, *named[luascripts.EnqueueQueue](l, "p"))

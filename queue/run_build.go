@@ -126,7 +126,7 @@ func (s *buildSender) begin(it *runItem, run *luascripts.BuildRun) {
 			continue
 		}
 		run.Roots = append(run.Roots, luascripts.BuildRoot{
-			Queue: s.queue(it.queues[n.queue]), Lane: n.lane, Member: memberOf(run.ID, i), Due: n.due,
+			Queue: s.queue(it.queues[n.queue]), Lane: n.lane, Node: i, Due: n.due,
 		})
 		s.detail.add(n.kind, n.name, 1, "", "")
 	}
