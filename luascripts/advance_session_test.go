@@ -91,7 +91,7 @@ func TestMaxmemoryAdvances(t *testing.T) {
 		},
 		"nobody": func(l *lab, _ []string) { l.equal(l.suspend(), nothing) },
 		"recorded": func(l *lab, m []string) {
-			l.equal(l.record(luascripts.RecordItem{Member: m[1], First: true, Fields: []luascripts.JournalField{field("r:a#1", "x")}}), []string{"ok"})
+			l.equal(l.record(rec(m[1], true, "r:a#1", "x")), []string{"ok"})
 		},
 		"taken": func(l *lab, m []string) {
 			outcome, _ := l.take(m[0], "stop", 0)

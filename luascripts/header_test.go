@@ -255,8 +255,10 @@ var bindings = map[string]func(c *luascripts.Call){
 		})
 	},
 	"record": func(c *luascripts.Call) {
-		step := luascripts.RecordItem{Leased: "leased", Journal: "journal"}
-		luascripts.RecordCall(c, names[luascripts.RecordKeys](), []luascripts.RecordItem{step, step})
+		luascripts.RecordCall(c, names[luascripts.RecordKeys](), []luascripts.RecordQueue{
+			{Leased: "leased", Items: []luascripts.RecordItem{{Journal: "journal"}}},
+			{Leased: "leased", Items: []luascripts.RecordItem{{Journal: "journal"}}},
+		})
 	},
 	"take": func(c *luascripts.Call) {
 		luascripts.TakeCall(c, names[luascripts.TakeKeys](), &luascripts.TakeInput{})

@@ -1,36 +1,65 @@
--- record: stores what tasks have recorded, each under the fence of its attempt. Safe to send twice: what is there
--- already is accepted if it is equal, and refused if it is not.
+-- record: stores what tasks have recorded, an entry each, under the fence of its attempt. Safe to send twice: a record that
+-- is there already is accepted if it is equal, and refused if it is not; other entries are replaced.
 -- KEYS: ghosts journals
--- KEYS per step: leased journal
--- ARGV: n, then per step: 'id:token', id, first = its journal may be new 0/1, k, k x (field, value)
--- RETURNS: {0, now ms, {'ok', 'lost', 'cancelled' or 'different', ...}}
+-- KEYS per queue: leased
+-- KEYS per step: journal
+-- ARGV: nq, then per queue: n, n x 'id:token', n x id, n x (field, value); then those steps, from 1, that may have no journal yet
+-- RETURNS: {0, now ms, {step from 1, 'lost', 'cancelled' or 'different', ...}}
 --@include clock
---@include journal
 local ghosts, journals = KEYS[1], KEYS[2]
+local nq = tonumber(ARGV[1])
 
 -- Guard.
 local now = now_ms()
+local haunted = redis.call('EXISTS', ghosts) == 1
+local refused, reasons, entries, owners, n = {}, {}, {}, {}, 0
 local cursor = 2
-local outcomes, items = {}, {}
-for i = 1, tonumber(ARGV[1]) do
-  local member, id, first, n = ARGV[cursor], ARGV[cursor + 1], ARGV[cursor + 2] == '1', tonumber(ARGV[cursor + 3])
-  local leased, at = 1 + 2 * i, cursor + 4
-  if not redis.call('ZSCORE', KEYS[leased], member) then
-    outcomes[i] = 'lost'
-  elseif redis.call('HEXISTS', ghosts, id) == 1 then
-    outcomes[i] = 'cancelled'
-  elseif journal_differs(KEYS[leased + 1], at, n) then
-    outcomes[i] = 'different'
-  else
-    outcomes[i] = 'ok'
-    items[#items + 1] = {journal = leased + 1, id = id, first = first, at = at, n = n}
+for q = 1, nq do
+  local m = tonumber(ARGV[cursor])
+  local held = redis.call('ZMSCORE', KEYS[2 + q], unpack(ARGV, cursor + 1, cursor + m))
+  local marks = haunted and redis.call('HMGET', ghosts, unpack(ARGV, cursor + m + 1, cursor + 2 * m)) or {}
+  for i = 1, m do
+    if not held[i] then
+      reasons[n + i] = 'lost'
+    elseif marks[i] then
+      reasons[n + i] = 'cancelled'
+    end
+    owners[n + i], entries[n + i] = cursor + m + i, cursor + 2 * m + 2 * i - 1
   end
-  cursor = at + 2 * n
+  n, cursor = n + m, cursor + 4 * m + 1
 end
 
 -- Write. A first write that needs no memory lets the rest run at maxmemory.
 redis.call('HDEL', ghosts, '')
-for _, item in ipairs(items) do
-  journal_write(KEYS[item.journal], journals, item.id, item.first, now, item.at, item.n)
+
+-- differs stores an entry, unless another record stands there already.
+local function differs(i, field, value)
+  if string.sub(field, 1, 2) ~= 'r:' then
+    redis.call('HSET', KEYS[2 + nq + i], field, value)
+    return false
+  end
+  return redis.call('HSETNX', KEYS[2 + nq + i], field, value) == 0 and redis.call('HGET', KEYS[2 + nq + i], field) ~= value
 end
-return {0, now, outcomes}
+
+for i = 1, n do
+  local at = entries[i]
+  if not reasons[i] and differs(i, ARGV[at], ARGV[at + 1]) then
+    reasons[i] = 'different'
+  end
+  if reasons[i] then
+    refused[#refused + 1] = i
+    refused[#refused + 1] = reasons[i]
+  end
+end
+local new = {}
+for k = cursor, #ARGV do
+  local i = tonumber(ARGV[k])
+  if not reasons[i] then
+    new[#new + 1] = score(now)
+    new[#new + 1] = ARGV[owners[i]]
+  end
+end
+if #new > 0 then
+  redis.call('ZADD', journals, 'NX', unpack(new))
+end
+return {0, now, refused}

@@ -1,6 +1,7 @@
 package luascripts_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/cyclone-queue/cyclone/luascripts"
@@ -10,17 +11,14 @@ func field(name, value string) luascripts.JournalField {
 	return luascripts.JournalField{Field: name, Value: value}
 }
 
-// TestRecordWritesOnce: a record stays what it is; an equal one is accepted, and
-// where another value comes nothing of the step is written. Tries are replaced.
+// TestRecordWritesOnce: a record stays what it is; an equal one is accepted, another
+// refused. Other entries are replaced.
 func TestRecordWritesOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(l *lab) {
 		m := l.holding("1", "7.0", "3")
-		rec := func(member string, first bool, fields ...luascripts.JournalField) luascripts.RecordItem {
-			return luascripts.RecordItem{Member: member, First: first, Fields: fields}
-		}
-		l.equal(l.record(rec(m[0], true, field("t:a#1", "1"), field("r:a#1", "x"), field("r:b#1", "y")), rec(m[1], true, field("z:a#1", "9"))),
-			[]string{"ok", "ok"})
+		l.equal(l.record(rec(m[0], true, "t:a#1", "1"), rec(m[0], true, "r:a#1", "x"), rec(m[0], false, "r:b#1", "y"), rec(m[1], true, "z:a#1", "9")),
+			[]string{"ok", "ok", "ok", "ok"})
 		want := `
 			journal:1 r:a#1=x r:b#1=y t:a#1=1
 			journal:7.0 z:a#1=9
@@ -30,19 +28,40 @@ func TestRecordWritesOnce(t *testing.T) {
 		`
 		l.want(want)
 		l.now++
-		l.equal(l.record(rec(m[0], true, field("r:a#1", "x")), rec(m[1], true, field("z:a#1", "9"))), []string{"ok", "ok"})
+		l.equal(l.record(rec(m[0], true, "r:a#1", "x"), rec(m[1], true, "z:a#1", "9")), []string{"ok", "ok"})
 		l.want(want)
-		l.equal(l.record(rec(m[0], false, field("t:a#1", "2"), field("r:c#1", "z"), field("r:b#1", "other")), rec(m[2], false, field("r:a#1", "x"))),
-			[]string{"different", "ok"})
-		l.equal(l.record(rec(m[0], false, field("t:a#1", "2"), field("z:b#1", "3")), rec(m[1], false, field("z:a#1", "8"))), []string{"ok", "ok"})
+		l.equal(l.record(rec(m[0], true, "r:b#1", "other"), rec(m[2], false, "r:a#1", "x"), rec(m[0], false, "t:a#1", "2"), rec(m[1], false, "z:a#1", "8")),
+			[]string{"different", "ok", "ok", "ok"})
 		l.want(`
-			journal:1 r:a#1=x r:b#1=y t:a#1=2 z:b#1=3
+			journal:1 r:a#1=x r:b#1=y t:a#1=2
 			journal:3 r:a#1=x
 			journal:7.0 z:a#1=8
 			journals 1@0 7.0@0
 			leased:q 1:t1@30000d 3:t1@30000d 7.0:t1@30000d pad
 			steps 1=b1 3=b3 7.0=b7.0
 		`)
+	})
+}
+
+// TestRecordOfSeveralQueues: each queue's steps are looked for among its own leases.
+func TestRecordOfSeveralQueues(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		m := l.holding("1", "2", "3")
+		item := func(i int) luascripts.RecordItem {
+			it := rec(m[i], true, "r:a#1", "x")
+			it.ID = strconv.Itoa(i + 1)
+			it.Journal = l.key("journal:" + it.ID)
+			return it
+		}
+		c := new(luascripts.Call)
+		luascripts.RecordCall(c, named[luascripts.RecordKeys](l, ""), []luascripts.RecordQueue{
+			{Leased: l.key("leased:p"), Items: []luascripts.RecordItem{item(0)}}, {Leased: l.key("leased:q"), Items: []luascripts.RecordItem{item(1), item(2)}},
+		})
+		l.equal(luascripts.ParseRecord(l.ok(luascripts.Record, c)), map[int]string{0: luascripts.ReasonLost})
+		l.equal(l.content("journals"), []string{"2@0", "3@0"})
+		l.equal(l.content("journal:1"), nothing)
+		l.equal(l.content("journal:3"), []string{"r:a#1=x"})
 	})
 }
 
@@ -54,7 +73,7 @@ func TestRecordFence(t *testing.T) {
 		l.cancel("2")
 		var items []luascripts.RecordItem
 		for _, member := range []string{"1:stale", m[1], m[2], "9:t1"} {
-			items = append(items, luascripts.RecordItem{Member: member, First: true, Fields: []luascripts.JournalField{field("r:a#1", "x")}})
+			items = append(items, rec(member, true, "r:a#1", "x"))
 		}
 		l.equal(l.record(items...), []string{luascripts.ReasonLost, luascripts.ReasonCancelled, luascripts.Recorded, luascripts.ReasonLost})
 		l.want(`

@@ -46,17 +46,29 @@ func (l *lab) suspend(items ...luascripts.SuspendItem) []string {
 	return luascripts.ParseSuspend(l.ok(luascripts.Suspend, l.suspendCall(items...)))
 }
 
-// record stores fields of the journals of held steps of queue q.
+// record stores entries of the journals of held steps of queue q, and tells what
+// became of each.
 func (l *lab) record(items ...luascripts.RecordItem) []string {
 	l.Helper()
-	c := new(luascripts.Call)
 	for i := range items {
-		items[i].Leased = l.key("leased:q")
 		items[i].ID, _, _ = strings.Cut(items[i].Member, ":")
 		items[i].Journal = l.key("journal:" + items[i].ID)
 	}
-	luascripts.RecordCall(c, named[luascripts.RecordKeys](l, ""), items)
-	return luascripts.ParseRecord(l.ok(luascripts.Record, c))
+	c := new(luascripts.Call)
+	luascripts.RecordCall(c, named[luascripts.RecordKeys](l, ""), []luascripts.RecordQueue{{Leased: l.key("leased:q"), Items: items}})
+	refused := luascripts.ParseRecord(l.ok(luascripts.Record, c))
+	outcomes := make([]string, len(items))
+	for i := range items {
+		if outcomes[i] = refused[i]; outcomes[i] == "" {
+			outcomes[i] = luascripts.Recorded
+		}
+	}
+	return outcomes
+}
+
+// rec is an entry of a held step.
+func rec(member string, first bool, name, value string) luascripts.RecordItem {
+	return luascripts.RecordItem{Member: member, First: first, JournalField: field(name, value)}
 }
 
 // take asks for a signal, to be recorded as its first use, with a deadline in ms, 0

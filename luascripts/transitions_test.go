@@ -78,7 +78,7 @@ var drive = map[way]func(l *lab){
 	// What is in no row: it changes no state.
 	{"record", "", "record"}: func(l *lab) {
 		for _, m := range memberOf {
-			l.record(luascripts.RecordItem{Member: m, First: true, Fields: []luascripts.JournalField{field("r:a#1", "x")}})
+			l.record(rec(m, true, "r:a#1", "x"))
 		}
 	},
 	{"take", "", "take"}: func(l *lab) {

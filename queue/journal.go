@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,43 +113,48 @@ func (s *Store) Record(ctx context.Context, partition int, entries []Recorded) (
 		return nil, err
 	}
 	p := d.parts[partition]
-	items := make([]luascripts.RecordItem, len(entries))
-	for i := range entries {
-		e, c := &entries[i], entries[i].Claim
-		items[i] = luascripts.RecordItem{
-			Leased: p.keys.queue(c.Queue).leased, Journal: p.keys.journal(c.id()), Member: c.member, ID: c.id(),
-			First: e.First, Fields: []luascripts.JournalField{{Field: e.Field, Value: e.Value}},
-		}
-	}
+	queues, order := p.recordQueues(entries)
 	var call luascripts.Call
-	luascripts.RecordCall(&call, &luascripts.RecordKeys{Ghosts: p.keys.ghosts(), Journals: p.keys.journals()}, items)
+	luascripts.RecordCall(&call, &luascripts.RecordKeys{Ghosts: p.keys.ghosts(), Journals: p.keys.journals()}, queues)
 	reply, err := luascripts.Record.Run(ctx, s.client.rdb, call.Keys, call.Args)
 	if err != nil {
 		return nil, refine(err)
 	}
 	s.client.clock.observe(luascripts.Now(reply))
-	return refusals(luascripts.ParseRecord(reply)), nil
-}
-
-// refusals returns by index what was not done, and why.
-func refusals(outcomes []string) map[int]error {
 	var refused map[int]error
-	for i, outcome := range outcomes {
-		var cause error
-		switch outcome {
-		case luascripts.Different:
-			cause = ErrRecordDiffers
-		case luascripts.ReasonLost, luascripts.ReasonCancelled:
-			cause = causeOf(outcome)
-		default:
-			continue
-		}
+	for i, reason := range luascripts.ParseRecord(reply) {
 		if refused == nil {
 			refused = make(map[int]error)
 		}
-		refused[i] = cause
+		if refused[order[i]] = causeOf(reason); reason == luascripts.Different {
+			refused[order[i]] = ErrRecordDiffers
+		}
 	}
-	return refused
+	return refused, nil
+}
+
+// recordQueues groups entries by queue. order has their indexes in the new order.
+func (p *partition) recordQueues(entries []Recorded) (queues []luascripts.RecordQueue, order []int) {
+	order = make([]int, 0, len(entries))
+	for done := 0; len(order) < len(entries); done++ {
+		name := entries[done].Claim.Queue
+		if done > 0 && slices.ContainsFunc(entries[:done], func(e Recorded) bool { return e.Claim.Queue == name }) {
+			continue
+		}
+		items := make([]luascripts.RecordItem, 0, len(entries)-len(order))
+		for i := done; i < len(entries); i++ {
+			e, c := &entries[i], entries[i].Claim
+			if c.Queue == name {
+				items = append(items, luascripts.RecordItem{
+					Journal: p.keys.journal(c.id()), Member: c.member, ID: c.id(), First: e.First,
+					JournalField: luascripts.JournalField{Field: e.Field, Value: e.Value},
+				})
+				order = append(order, i)
+			}
+		}
+		queues = append(queues, luascripts.RecordQueue{Leased: p.keys.queue(name).leased, Items: items})
+	}
+	return queues, order
 }
 
 // Take asks for the oldest queued signal of a name for a task. It is recorded in the

@@ -162,3 +162,24 @@ func (s *Settlement) suspended(resumed bool, nowMS int64) cyclone.StepEvent {
 	}
 	return e
 }
+
+// refusals returns by index what was not done, and why.
+func refusals(outcomes []string) map[int]error {
+	var refused map[int]error
+	for i, outcome := range outcomes {
+		var cause error
+		switch outcome {
+		case luascripts.Different:
+			cause = ErrRecordDiffers
+		case luascripts.ReasonLost, luascripts.ReasonCancelled:
+			cause = causeOf(outcome)
+		default:
+			continue
+		}
+		if refused == nil {
+			refused = make(map[int]error)
+		}
+		refused[i] = cause
+	}
+	return refused
+}
