@@ -487,7 +487,7 @@ for i = 1, n do
   end
   local item = {
     shape = shape, q = shape.q, member = ARGV[cursor + 1], id = ARGV[cursor + 2], at = cursor,
-    key = shape.joins and items[i - 1].key or next_key, journal = next_key + shape.run_keys, view = false,
+    key = shape.joins and items[i - 1].key or next_key, journal = next_key + shape.run_keys, found = false,
   }
   cursor, next_key = cursor + shape.extra, next_key + shape.keys
   if shape.tx then
@@ -497,57 +497,44 @@ for i = 1, n do
 end
 local haunted = fence(items, FIXED, nq, ghosts)
 
--- Each run is read once for all of its nodes. found is what was read: state, left, and by the fields' positions how
--- each node stands and what the dependents wait for. changes is what will be written, m names and values; room for
--- them is made at once, since tables that grow are slow.
-local views = {}
-
-local function new_view(item)
-  local view = {
-    key = item.key, found = false, positions = false, sweep = false,
-    changes = {'left', false, false, false, false, false, false, false}, m = 2,
-  }
-  views[#views + 1] = view
-  return view
-end
-
--- join adds the fields of one more node to those of a run.
-local function join(view, wanted, more)
-  if not view.positions then
-    view.positions = {}
+-- join adds the fields of one more node to those that are read of a run; positions says where each is then.
+local function join(positions, wanted, more)
+  if not positions then
+    positions = {}
     for k = 3, #wanted do
-      view.positions[wanted[k]] = k
+      positions[wanted[k]] = k
     end
     wanted = {unpack(wanted)}
   end
   for k = 3, #more do
-    if not view.positions[more[k]] then
+    if not positions[more[k]] then
       wanted[#wanted + 1] = more[k]
-      view.positions[more[k]] = #wanted
+      positions[more[k]] = #wanted
     end
   end
-  return wanted
+  return positions, wanted
 end
 
 -- read_run reads the run of an item, for all behind it that are of the same run, and returns the position of the next.
+-- found is what was read: state, left, and then how each node stands and what the dependents wait for.
 local function read_run(i)
-  local key, view, wanted = items[i].key, nil, nil
+  local from, key, wanted, positions = i, items[i].key, nil, nil
   while items[i] and items[i].key == key and items[i].shape.node do
-    local item = items[i]
-    if not item.reason then
-      if view then
-        wanted = join(view, wanted, item.shape.wanted)
+    if not items[i].reason then
+      if wanted then
+        positions, wanted = join(positions, wanted, items[i].shape.wanted)
       else
-        view, wanted = new_view(item), item.shape.wanted
+        wanted = items[i].shape.wanted
       end
-      item.view = view
     end
     i = i + 1
   end
-  if view then
-    local found = redis.call('HMGET', KEYS[view.key], unpack(wanted))
-    found[2] = tonumber(found[2])
-    view.found = found
+  if wanted then
+    local found = redis.call('HMGET', KEYS[key], unpack(wanted))
+    found[2], found.positions = tonumber(found[2]), positions
+    for k = from, i - 1 do
+      items[k].found = not items[k].reason and found
+    end
   end
   return i
 end
@@ -557,19 +544,19 @@ while at <= n do
   at = items[at].shape.node and read_run(at) or at + 1
 end
 
-local function position(view, field, usual)
-  return view.positions and view.positions[field] or usual
+local function position(found, field, usual)
+  return found.positions and found.positions[field] or usual
 end
 
 -- A run that is failing or being cancelled takes no more results: the sweep ends the node. A node without a run, or
 -- one that has ended, only has its lease taken away.
 local function check_node(item)
-  local view = item.view
-  if not view.found[2] then
+  local found = item.found
+  if not found[2] then
     item.reason, item.mark, item.gone = 'lost', 'x', true
-  elseif view.found[position(view, item.shape.ended, 3)] then
+  elseif found[position(found, item.shape.ended, 3)] then
     item.reason, item.mark = 'cancelled', 'x'
-  elseif view.found[1] ~= 'r' then
+  elseif found[1] ~= 'r' then
     item.reason = 'cancelled'
   end
 end
@@ -614,7 +601,7 @@ end
 
 for i = 1, n do
   local item = items[i]
-  if item.view then
+  if item.found then
     check_node(item)
   end
   if item.ops and not item.reason then
@@ -627,7 +614,7 @@ redis.call('HDEL', ghosts, '')
 local listeners = redis.call('EXISTS', subs)
 local watched = listeners == 1
 local lines, refused, stored = {}, {}, {}
-local leases, gone, fresh, singles, undone = {}, {}, {}, {}, {}
+local leases, gone, fresh, singles, undone, ended = {}, {}, {}, {}, {}, {}
 local completed, discarded, unblocked, next_id = 0, 0, 0, nil
 
 local function event(verb, q, id, detail_index, due)
@@ -682,59 +669,90 @@ local function set_out(q, lane_index, id, due)
   end
 end
 
-local function run_id(view)
-  return string.sub(KEYS[view.key], stem + 1)
+local function run_id(item)
+  return string.sub(KEYS[item.key], stem + 1)
 end
 
-local function change(view, field, value)
-  local m = view.m
-  view.changes[m + 1], view.changes[m + 2] = field, value
-  view.m = m + 2
+-- changes are what will be written of the run at hand, m names and values; spots is where those of its nodes' dependents
+-- are, and judged whether the sweep has to look at it.
+local changes, m, spots, judged = {'left', false}, 2, {}, false
+
+local function change(field, value)
+  changes[m + 1], changes[m + 2] = field, value
+  m = m + 2
 end
 
 -- release counts an ended node down for those that depend on it. One that nothing blocks any more keeps an empty field.
-local function release(item, view)
+local function release(item, found)
   local children = item.shape.children
   for k = 1, #children do
     local child = children[k]
-    local at_child = position(view, child.field, 3 + k)
-    local left = tonumber(view.found[at_child])
+    local at_child = position(found, child.field, 3 + k)
+    local left = tonumber(found[at_child])
     if left then
-      local rest = left > 1 and NUMBER[left - 1] or ''
-      view.found[at_child] = rest
-      if view[child.field] then
-        view.changes[view[child.field]] = rest
+      found[at_child] = left > 1 and NUMBER[left - 1] or ''
+      if not found.positions then
+        change(child.field, found[at_child])
+      elseif not spots[child.field] then
+        change(child.field, found[at_child])
+        spots[child.field] = m
       else
-        change(view, child.field, rest)
-        if view.positions then
-          view[child.field] = view.m
-        end
+        changes[spots[child.field]] = found[at_child]
       end
       if left <= 1 then
         unblocked = unblocked + 1
-        set_out(child.q, child.lane, run_id(view) .. child.name, math.min(now + child.wait, START_LIMIT))
+        set_out(child.q, child.lane, run_id(item) .. child.name, math.min(now + child.wait, START_LIMIT))
       end
     end
   end
 end
 
-local function end_node(item, view)
-  local shape, found = item.shape, view.found
+local function end_node(item)
+  local shape, found = item.shape, item.found
   found[2] = found[2] - 1
-  change(view, shape.ended, shape.mark)
+  change(shape.ended, shape.mark)
   if shape.op == 'd' then
-    change(view, 'bad', '1')
-    view.sweep = true
+    change('bad', '1')
+    judged = true
     return
   end
   if shape.o then
-    change(view, shape.output, ARGV[item.at + shape.o])
+    change(shape.output, ARGV[item.at + shape.o])
   end
   gone[#gone + 1] = item.id
   if shape.wide then
-    view.sweep = true
+    judged = true
   else
-    release(item, view)
+    release(item, found)
+  end
+end
+
+-- conclude ends a run of which every node has completed. Whatever else has become of its nodes is the sweep's to judge.
+local function conclude(item)
+  if item.found[2] == 0 then
+    local run = redis.call('HMGET', KEYS[item.key], 'bad', 'keep', 'up')
+    if not run[1] and not judged then
+      change('st', 'c')
+      change('fin', score(now))
+      ended[#ended + 1] = end_run(run_id(item), run[2], run[3], 'c', now)
+      return
+    end
+  elseif not judged then
+    return
+  end
+  redis.call('ZADD', sweep, score(now), run_id(item))
+end
+
+-- close_run writes what the nodes before it have changed of their run.
+local function close_run(item)
+  if m > 2 then
+    conclude(item)
+    changes[2] = NUMBER[item.found[2]]
+    redis.call('HSET', KEYS[item.key], unpack(changes, 1, m))
+    m, judged = 2, false
+    if item.found.positions then
+      spots = {}
+    end
   end
 end
 
@@ -759,8 +777,8 @@ local function end_step(item)
   if item.ops then
     apply_tx(item)
   end
-  if item.view then
-    end_node(item, item.view)
+  if item.found then
+    end_node(item)
   else
     end_single(item)
   end
@@ -794,7 +812,12 @@ for i = 1, n do
     end
   else
     end_step(item)
-    event(item.shape.op == 'd' and 'discarded' or 'completed', item.q, item.id, i - 1, 0)
+    if watched then
+      event(item.shape.op == 'd' and 'discarded' or 'completed', item.q, item.id, i - 1, 0)
+    end
+  end
+  if item.found and (i == n or items[i + 1].found ~= item.found) then
+    close_run(item)
   end
 end
 
@@ -821,33 +844,12 @@ if #singles > 0 then
   free_unique(uniq, uniqof, singles)
 end
 
--- conclude ends a run of which every node has completed. Whatever else has become of its nodes is the sweep's to judge.
-local function conclude(view)
-  if view.found[2] == 0 then
-    local run = redis.call('HMGET', KEYS[view.key], 'bad', 'keep', 'up')
-    if not run[1] and not view.sweep then
-      change(view, 'st', 'c')
-      change(view, 'fin', score(now))
-      local line = end_run(run_id(view), run[2], run[3], 'c', now)
-      if watched then
-        lines[#lines + 1] = line
-      end
-      return
-    end
-  elseif not view.sweep then
-    return
-  end
-  redis.call('ZADD', sweep, score(now), run_id(view))
-end
-
-for _, view in ipairs(views) do
-  if view.m > 2 then
-    conclude(view)
-    view.changes[2] = NUMBER[view.found[2]]
-    redis.call('HSET', KEYS[view.key], unpack(view.changes, 1, view.m))
-  end
-end
 settle_ended(runs, sweep, uniq, uniqof)
+if watched then
+  for _, line in ipairs(ended) do
+    lines[#lines + 1] = line
+  end
+end
 push_ready(FIXED, nq)
 wake_touched(FIXED, nq, NAMES_AT, paused, wake_channel, partition, now)
 if completed > 0 then
