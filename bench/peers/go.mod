@@ -7,6 +7,7 @@ replace github.com/cyclone-queue/cyclone => ../..
 require (
 	github.com/beanstalkd/go-beanstalk v0.2.0
 	github.com/cyclone-queue/cyclone v0.0.0
+	github.com/google/go-cmp v0.7.0
 	github.com/hibiken/asynq v0.26.0
 	github.com/jackc/pgx/v5 v5.13.0
 	github.com/nats-io/nats-server/v2 v2.15.3
@@ -15,6 +16,7 @@ require (
 	github.com/riverqueue/river v0.51.2
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.2
 	github.com/riverqueue/river/rivertype v0.51.2
+	go.uber.org/goleak v1.3.0
 )
 
 require (

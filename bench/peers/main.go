@@ -51,23 +51,30 @@ const (
 )
 
 func main() {
+	if code, child := child(); child {
+		os.Exit(code)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// A child process ignores the interrupt that a terminal sends to all: the program
-	// that started it ends it.
-	if library := os.Getenv(contender.LibraryVariable); library != "" {
-		os.Exit(serve(library))
-	}
-	if value := os.Getenv(server.NATSVariable); value != "" {
-		os.Exit(exitCode(server.RunNATS(value, os.Stdin)))
-	}
 	os.Exit(program(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// serve is this program as a client process of a contender. It leaves when its input
-// ends, and not by a signal: that is for the program that started it.
-func serve(name string) int {
+// child is this program as a child process of itself, when its environment says so. It
+// leaves when its input ends, and not by the interrupt that a terminal sends to all.
+func child() (code int, child bool) {
+	library, nats := os.Getenv(contender.LibraryVariable), os.Getenv(server.NATSVariable)
+	if library == "" && nats == "" {
+		return 0, false
+	}
 	signal.Ignore(os.Interrupt)
+	if nats != "" {
+		return exitCode(server.RunNATS(nats, os.Stdin)), true
+	}
+	return serve(library), true
+}
+
+// serve is the client process of a contender.
+func serve(name string) int {
 	library, ok := libs.All[name]
 	if !ok {
 		fmt.Fprintf(os.Stderr, "no library is named %q\n", name)

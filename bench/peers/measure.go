@@ -79,7 +79,11 @@ func measureAt(ctx context.Context, s settings, scale stage.Scale, chosen []case
 	if s.json {
 		write = r.WriteJSON
 	}
-	return errors.Join(interrupted, write(out))
+	err = errors.Join(interrupted, write(out))
+	if s.svg != "" {
+		err = errors.Join(err, r.WriteSVG(s.svg))
+	}
+	return err
 }
 
 func open(ctx context.Context, c contender.Contender, o server.Options, scale stage.Scale) (*stage.Stage, error) {

@@ -48,7 +48,7 @@ var punctual = Case{
 // returns how late they started. Where enqueueing takes longer than the lead that it
 // was given, it is done again with a longer one.
 func scheduled(ctx context.Context, s *stage.Stage, jobs int, every time.Duration) (*wire.Late, error) {
-	lead := time.Second
+	lead := s.Scale.Lead
 	for {
 		late, took, err := scheduleOnce(ctx, s, jobs, every, lead)
 		if !errors.Is(err, errTooSlow) {

@@ -70,6 +70,9 @@ func (r *Runner) scale(ctx context.Context, c cases.Case, e *entry) error {
 // contender fails are passed over, as long as others work.
 func (r *Runner) tune(ctx context.Context, c cases.Case, e *entry, purpose contender.Purpose) error {
 	tries := e.Tries[purpose]
+	if r.Scale.Tries > 0 {
+		tries = tries[:min(r.Scale.Tries, len(tries))]
+	}
 	if len(tries) < 2 {
 		return nil
 	}

@@ -9,11 +9,15 @@ type Scale struct {
 	Turn time.Duration
 	// Percent of a case's largest number of jobs are the most.
 	Percent int
+	// Tries limits the settings that are tried for each purpose, 0 for no limit.
+	Tries int
 	// Pickups are the samples of an idle pick-up.
 	Pickups int
 	// Watch is how long an idle worker is watched, and Paced how long jobs are sent
 	// at a rate.
 	Watch, Paced time.Duration
+	// Lead is how long before they are due jobs are scheduled, at least.
+	Lead time.Duration
 	// Deadline ends a piece that hangs.
 	Deadline time.Duration
 	// Budget is how long one contender may spend on all rounds of one case; then it
@@ -24,11 +28,11 @@ type Scale struct {
 // The scales of whole runs, of quick ones, of growth runs and of tests.
 var (
 	Full = Scale{
-		Turn: time.Second, Percent: 100, Pickups: 100, Watch: 4 * time.Second, Paced: 2 * time.Second,
+		Turn: time.Second, Percent: 100, Pickups: 100, Watch: 4 * time.Second, Paced: 2 * time.Second, Lead: time.Second,
 		Deadline: 60 * time.Second, Budget: 14 * time.Second,
 	}
 	Quick = Scale{
-		Turn: 300 * time.Millisecond, Percent: 20, Pickups: 40, Watch: time.Second, Paced: time.Second,
+		Turn: 300 * time.Millisecond, Percent: 20, Pickups: 40, Watch: time.Second, Paced: time.Second, Lead: time.Second,
 		Deadline: 20 * time.Second, Budget: 4 * time.Second,
 	}
 	Growth = Scale{
@@ -38,7 +42,7 @@ var (
 		Percent: 2, Pickups: 20, Deadline: time.Minute, Budget: 10 * time.Second,
 	}
 	Tiny = Scale{
-		Turn: 10 * time.Millisecond, Percent: 1, Pickups: 2, Watch: 100 * time.Millisecond, Paced: 50 * time.Millisecond,
+		Turn: 10 * time.Millisecond, Percent: 1, Tries: 1, Pickups: 2, Watch: 100 * time.Millisecond, Paced: 50 * time.Millisecond, Lead: 500 * time.Millisecond,
 		Deadline: 20 * time.Second, Budget: 10 * time.Second,
 	}
 )
