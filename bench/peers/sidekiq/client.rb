@@ -79,7 +79,7 @@ end
 
 def open_server(order)
   settings = order["settings"]
-  redis = { url: "redis://#{order["address"]}/0", size: [settings["pool"].to_i, (settings["concurrency"] || 10) + 5].max }
+  redis = { url: "redis://#{order["address"]}/0", size: [settings["pool"].to_i, (settings["concurrency"] || 10) + 5].max, pool_timeout: 30 }
   Sidekiq.logger.level = Logger::FATAL
   Sidekiq.configure_server { |config| config.redis = redis }
   Sidekiq.redis = redis
