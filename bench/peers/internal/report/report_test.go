@@ -25,7 +25,7 @@ func invented() Report {
 		return run.Table{Metric: m, Title: title, Cells: cells}
 	}
 	drain := run.Result{
-		Case: "drain", Title: "drain of a backlog",
+		Case: "drain", Title: "drain & more",
 		Figures: []run.Table{
 			figure(stage.JobsPerSecond, "jobs/s",
 				run.Cell{Contender: contender.Cyclone, Value: spread(300_000, 340_000)},
@@ -81,7 +81,7 @@ left out: river: no postgres on PATH
 settings, the best of those tried
   cyclone, drain: concurrency 100
 
-drain of a backlog (drain)
+drain & more (drain)
          jobs/s                Cyclone ÷                server µs/job  rounds  guarantee
 cyclone    320k  (300k..340k)                                    2.50       2  at least once
 asynq       15k  (10k..20k)         23.5  (17.0..30.0)           40.0       2  at least once
