@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/cases"
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/contender"
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/report"
+	"github.com/cyclone-queue/cyclone/bench/peers/internal/server"
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/stage"
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/wire"
 )
@@ -141,6 +143,35 @@ func TestAContenderThatFailsIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "asynq failed: open: ") || !strings.Contains(progress.String(), "cyclone ") {
+		t.Errorf("printed:\n%s\n%s", &out, &progress)
+	}
+}
+
+// A server that cannot be started again fails its contender, and nobody else.
+func TestAServerThatStaysAwayIsNamed(t *testing.T) {
+	t.Parallel()
+	needRedis(t)
+	who, err := contender.Pick("cyclone,asynq")
+	if err != nil {
+		t.Fatal(err)
+	}
+	who[1].Client = func() *exec.Cmd { return exec.Command("false") }
+	starts, start := 0, who[1].Start
+	who[1].Start = func(ctx context.Context, o server.Options) (server.Server, error) {
+		if starts++; starts > 1 {
+			return nil, errors.New("the disk is full")
+		}
+		return start(ctx, o)
+	}
+	chosen, err := cases.Pick("singles-1,singles-10", false, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, progress bytes.Buffer
+	if err := measureAt(t.Context(), settings{rounds: 1}, stage.Tiny, chosen, who, &out, &progress); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "asynq failed: clear: there is no server any more: the disk is full") {
 		t.Errorf("printed:\n%s\n%s", &out, &progress)
 	}
 }

@@ -118,7 +118,6 @@ var sidekiq = Contender{
 		ForDrain:   workers(10, 25),
 		ForPickup:  workers(10),
 		ForDue: {
-			{"concurrency 10, poll 1 s", map[string]int{wire.Concurrency: 10, wire.Poll: 1000}},
 			{"concurrency 10, poll 200 ms", map[string]int{wire.Concurrency: 10, wire.Poll: 200}},
 		},
 		ForRetries: {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"strconv"
@@ -23,7 +24,10 @@ type beanstalkdServer struct {
 // so Clear starts it anew.
 func Beanstalkd(ctx context.Context, o Options) (Server, error) {
 	s := &beanstalkdServer{options: o}
-	return s, s.start(ctx)
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func (s *beanstalkdServer) start(ctx context.Context) error {
@@ -43,7 +47,7 @@ func (s *beanstalkdServer) start(ctx context.Context) error {
 	if s.process, err = launch(exec.Command("beanstalkd", args...), data); err != nil {
 		return discard(data, err)
 	}
-	return s.await(ctx, func(context.Context) error {
+	err = s.await(ctx, func(context.Context) error {
 		c, err := beanstalk.Dial("tcp", s.address)
 		if err != nil {
 			return err
@@ -53,6 +57,10 @@ func (s *beanstalkdServer) start(ctx context.Context) error {
 		s.version = "beanstalkd " + strings.Trim(stats["version"], `"`)
 		return err
 	})
+	if err != nil {
+		err = errors.Join(err, s.Stop())
+	}
+	return err
 }
 
 // maxJobBytes is above the largest payload of any case.

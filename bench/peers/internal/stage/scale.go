@@ -29,7 +29,7 @@ type Scale struct {
 var (
 	Full = Scale{
 		Turn: time.Second, Percent: 100, Pickups: 100, Watch: 4 * time.Second, Paced: 2 * time.Second, Lead: time.Second,
-		Deadline: 60 * time.Second, Budget: 14 * time.Second,
+		Deadline: 45 * time.Second, Budget: 14 * time.Second,
 	}
 	Quick = Scale{
 		Turn: 300 * time.Millisecond, Percent: 20, Pickups: 40, Watch: time.Second, Paced: time.Second, Lead: time.Second,

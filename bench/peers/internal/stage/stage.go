@@ -54,12 +54,16 @@ func (s *Stage) Close() error {
 	return s.Server.Stop()
 }
 
-// Reset ends what has failed and starts the server anew.
+// Reset ends what has failed and starts the server anew. When that fails too, what
+// is measured next fails for the lack of a server.
 func (s *Stage) Reset(ctx context.Context) error {
 	s.leave(true)
 	_ = s.Server.Stop() // it may be what has failed
-	var err error
-	s.Server, err = s.Start(ctx, s.options)
+	started, err := s.Start(ctx, s.options)
+	if err != nil {
+		started = server.None{Err: err}
+	}
+	s.Server = started
 	return err
 }
 
