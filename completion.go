@@ -13,8 +13,9 @@ import (
 // when the handler fails, when its lease is lost or when a write cannot be applied
 // (a key of another type, say; that fails the attempt).
 //
-// A transaction holds at most 100 operations and 1 MiB of keys, values and payloads.
-// What is wrong with an operation is returned where it is added, and kept: a
+// A transaction holds at most 100 operations and 1 MiB of keys, values and payloads;
+// the runs of many steps in it have at most 20,000 nodes together, whose inputs do not
+// count as payloads. What is wrong with an operation is returned where it is added, and kept: a
 // handler that returns nil in spite of it has failed. Operations are applied in the
 // order in which they were added, then enqueues, then signals. It is safe for
 // concurrent use, and of no use after the handler has returned.
@@ -40,6 +41,9 @@ type CompletionTx interface {
 	// Enqueue makes new runs, on the run's partition. A request with a unique key,
 	// a request key or WaitReplicas is refused.
 	Enqueue(requests ...Request) error
+	// EnqueueRun makes a new run of many steps. It is for the packages of this module:
+	// EnqueueTx of a workflow's builder is what handlers call.
+	EnqueueRun(run *wire.RunSpec) error
 	// Signal sends a signal to a run of the same partition; a run of another one is
 	// refused. The attempt fails when that run has ended.
 	Signal(run RunID, name string, payload any) error

@@ -28,6 +28,7 @@ func newCompletion() *completion {
 			b, err := codec.Marshal(v)
 			return codec.ID(), b, err
 		},
+		Prepare: prepareRun,
 	}}
 	c.content = sync.OnceValues(c.Close)
 	return c
@@ -42,6 +43,8 @@ func (c *completion) Enqueue(requests ...cyclone.Request) error {
 	return nil
 }
 
+func (c *completion) EnqueueRun(run *wire.RunSpec) error { return c.Run(run) }
+
 func (c *completion) Signal(run cyclone.RunID, name string, payload any) error {
 	return c.Tx.Signal(int64(run), name, payload)
 }
@@ -53,6 +56,7 @@ func (c *completion) Signal(run cyclone.RunID, name string, payload any) error {
 //	IncrBy cyclone:{0}:tx:balance:ada -500
 //	Set greeted yes 1h0m0s
 //	Enqueue send_receipt
+//	EnqueueTx fulfil
 //	Signal 7 paid
 //
 // with keys as [cyclone.CompletionTx] makes them on a deployment with the default
@@ -69,6 +73,9 @@ func Completion(t testing.TB, ctx context.Context) []string {
 	for _, f := range content.FollowUps {
 		lines = append(lines, "Enqueue "+f.Spec.Kind)
 	}
+	for _, r := range content.Runs {
+		lines = append(lines, "EnqueueTx "+r.Name)
+	}
 	for _, s := range content.Signals {
 		lines = append(lines, fmt.Sprintf("Signal %d %s", s.Run, s.Name))
 	}
@@ -76,21 +83,57 @@ func Completion(t testing.TB, ctx context.Context) []string {
 }
 
 // CompletionEnqueued returns the inputs of what a handler enqueues of one kind with
-// its completion; see [Completion].
+// its completion; see [Completion]. Of a workflow it tells the nodes that depend on
+// nothing.
 func CompletionEnqueued[In any](t testing.TB, ctx context.Context, def Kind[In]) []In {
 	t.Helper()
 	var inputs []In
-	for _, f := range contentOf(t, ctx).FollowUps {
-		if !slices.Contains(names(def), f.Spec.Kind) {
-			continue
+	add := func(kind string, payload []byte) {
+		t.Helper()
+		if !slices.Contains(names(def), kind) {
+			return
 		}
 		var in In
-		if err := codec.Unmarshal(f.Payload, &in); err != nil {
-			t.Fatalf("cyclonetest: input of %s: %v", f.Spec.Kind, err)
+		if err := codec.Unmarshal(payload, &in); err != nil {
+			t.Fatalf("cyclonetest: input of %s: %v", kind, err)
 		}
 		inputs = append(inputs, in)
 	}
+	content := contentOf(t, ctx)
+	for _, f := range content.FollowUps {
+		add(f.Spec.Kind, f.Payload)
+	}
+	for _, r := range content.Runs {
+		for _, n := range r.Prepared.([]root) {
+			add(n.kind, n.payload)
+		}
+	}
 	return inputs
+}
+
+// root is a node of a workflow that depends on nothing.
+type root struct {
+	kind    string
+	payload []byte
+}
+
+// prepareRun encodes a workflow, to find what is wrong with it, and returns its roots.
+func prepareRun(spec *wire.RunSpec) (any, error) {
+	var roots []root
+	for i := range spec.Nodes {
+		n := &spec.Nodes[i]
+		if n.Input.Mode != wire.FromValue && n.Input.Mode != wire.FromJoin {
+			continue
+		}
+		payload, err := codec.Marshal(n.Input.Value)
+		if err != nil {
+			spec.Reject(i, fmt.Errorf("node %s: input: %w", n.Name, err))
+		}
+		if len(n.Deps) == 0 {
+			roots = append(roots, root{n.Kind, payload})
+		}
+	}
+	return roots, spec.Err()
 }
 
 func contentOf(t testing.TB, ctx context.Context) *wire.Content {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/cyclonetest"
+	"github.com/cyclone-queue/cyclone/workflow"
 	"github.com/cyclone-queue/cyclone/workflow/step"
 )
 
@@ -21,7 +22,7 @@ func TestCompletion(t *testing.T) {
 		return errors.Join(
 			tx.Signal(7, "paid", cents), tx.Enqueue(mail.With("ada@example.com")),
 			tx.IncrBy(tx.Key("balance"), -cents), tx.Set("greeted", "yes", time.Hour), tx.HashSet("h", "f", "v"),
-			tx.SetAdd("s", "a", "b"), tx.ListPush("l", "x"), tx.Delete("old"),
+			tx.SetAdd("s", "a", "b"), tx.ListPush("l", "x"), tx.Delete("old"), letters(mail).EnqueueTx(tx),
 		)
 	})
 	ctx := cyclonetest.NewContext(t)
@@ -32,16 +33,37 @@ func TestCompletion(t *testing.T) {
 	}
 	want := []string{
 		"IncrBy cyclone:{0}:tx:balance -500", "Set greeted yes 1h0m0s", "HashSet h f v", "SetAdd s a b", "ListPush l x", "Delete old",
-		"Enqueue mail", "Signal 7 paid",
+		"Enqueue mail", "EnqueueTx letters", "Signal 7 paid",
 	}
 	if diff := cmp.Diff(want, cyclonetest.Completion(t, ctx)); diff != "" {
 		t.Errorf("added (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"ada@example.com"}, cyclonetest.CompletionEnqueued(t, ctx, mail)); diff != "" {
+	if diff := cmp.Diff([]string{"ada@example.com", "bob@example.com"}, cyclonetest.CompletionEnqueued(t, ctx, mail)); diff != "" {
 		t.Errorf("mails (-want +got):\n%s", diff)
 	}
 	if got := cyclonetest.CompletionEnqueued(t, ctx, pay); got != nil {
 		t.Errorf("of another kind: %v", got)
+	}
+}
+
+// letters is a workflow that sends one mail after the other.
+func letters(mail *cyclone.Action[string]) *workflow.Builder {
+	b := workflow.New("letters")
+	workflow.Do(b, "second", mail, workflow.Value("eve@example.com"), workflow.After(workflow.Do(b, "first", mail, workflow.Value("bob@example.com"))))
+	return b
+}
+
+func TestCompletionWithABadWorkflow(t *testing.T) {
+	t.Parallel()
+	send := cyclone.DeclareAction[func()]("send")
+	bad := cyclone.NewAction("bad", func(ctx cyclone.Context, _ int) error {
+		b := workflow.New("letters")
+		workflow.Do(b, "first", send, workflow.Value(func() {}))
+		return b.EnqueueTx(ctx.CompletionTx())
+	})
+	var mistake *workflow.BuilderError
+	if err := cyclonetest.CallAction(cyclonetest.NewContext(t), bad, 1); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "node first: input") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/cyclone-queue/cyclone/workflow"
 )
 
-// workflows.md, compiled.
+// workflows.md, and the workflow of exactly-once-effects.md, compiled.
 
 type (
 	Order    struct{ ID string }
@@ -100,6 +100,13 @@ func approve(b *workflow.Builder, packed workflow.Node) {
 	approval := workflow.WaitSignal[Approval](b, "approval", 72*time.Hour, workflow.After(packed))
 	workflow.Do(b, "pay", Pay, approval)
 }
+
+var Place = cyclone.NewAction("place", func(ctx cyclone.Context, order Order) error {
+	b := workflow.New("order")
+	receipt := workflow.Run(b, "charge", ChargeCard, workflow.Value(order))
+	workflow.Do(b, "notify", Notify, workflow.Value(order), workflow.After(receipt))
+	return b.EnqueueTx(ctx.CompletionTx())
+})
 
 func mistakes(b *workflow.Builder) {
 	_, err := b.Enqueue(ctx, client)

@@ -16,7 +16,8 @@
 --     flags: o result, k keep-until, s sweep item, x transaction, j has a journal, w its dependents are left to the sweep,
 --       + of the same run as the step before it, - none
 --   commands: set value ttl-ms-or-0; delete; incrby n; hset (field value)...; sadd member...; rpush value...;
---     signal id queue-index-of-a-single-task-or-0 name key payload; enqueue queue index, lane index, due, body
+--     signal id queue-index-of-a-single-task-or-0 name key payload; enqueue queue index, lane index, due, body;
+--     run position-of-building id deadline swept r, r x (queue index, lane index, 'run.node', due) as build has them
 -- RETURNS: {0, now ms, {'id:token', 'lost', 'cancelled' or 'tx <command from 1> <reason>', ...}, the sweep has work 0/1, watched 0/1}
 --   or {status < 0}: -1 no session, -2 stale, -3 gap
 --@include clock
@@ -32,6 +33,7 @@
 --@include send
 --@include tx
 --@include run
+--@include begin
 local FIXED = 15
 local steps, sess, ghosts, tries, uniq, uniqof = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local results, history, stats, subs, paused = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
@@ -210,6 +212,10 @@ local function check_tx(item)
         reason = 'ids'
       end
       own_follow_ups = own_follow_ups + 1
+    elseif op.kind == 'run' then
+      if not is_built(KEYS[op.key], KEYS[tonumber(ARGV[op.at])], ARGV[op.at + 1], now) then
+        reason = 'unbuilt'
+      end
     else
       reason, after = check_command(op, own, all, max_bytes)
       own[name] = after
@@ -243,7 +249,7 @@ local listeners = redis.call('EXISTS', subs)
 local watched = listeners == 1
 local lines, refused, stored = {}, {}, {}
 local leases, gone, fresh, singles, undone, ended = {}, {}, {}, {}, {}, {}
-local completed, discarded, unblocked, next_id = 0, 0, 0, nil
+local completed, discarded, unblocked, begun, next_id = 0, 0, 0, 0, nil
 
 local function event(verb, q, id, detail_index, due)
   if watched then
@@ -270,10 +276,21 @@ local function follow_up(op)
   start(tonumber(ARGV[op.at]), tonumber(ARGV[op.at + 1]), id, due_at(ARGV[op.at + 2], now))
 end
 
+local function begin_run(op)
+  local roots = tonumber(ARGV[op.at + 4])
+  begin(KEYS[op.key], KEYS[tonumber(ARGV[op.at])], sweep, ARGV[op.at + 1], ARGV[op.at + 2], ARGV[op.at + 3] == '1', now)
+  for at = op.at + 5, op.at + 1 + 4 * roots, 4 do
+    start(tonumber(ARGV[at]), tonumber(ARGV[at + 1]), ARGV[at + 2], due_at(ARGV[at + 3], now))
+  end
+  begun, unblocked = begun + 1, unblocked + roots
+end
+
 local function apply_tx(item)
   for _, op in ipairs(item.ops) do
     if op.kind == 'enqueue' then
       follow_up(op)
+    elseif op.kind == 'run' then
+      begin_run(op)
     elseif op.kind == 'signal' then
       local id, name = ARGV[op.at], ARGV[op.at + 2]
       send(KEYS[op.key], journals, id, tonumber(ARGV[op.at + 1]), name, '', ARGV[op.at + 3], now)
@@ -485,6 +502,9 @@ if completed > 0 then
 end
 if discarded > 0 then
   count(stats, now, 'discarded', discarded)
+end
+if begun > 0 then
+  count(stats, now, 'enqueued', begun)
 end
 if unblocked > 0 then
   count(stats, now, 'unblocked', unblocked)

@@ -72,7 +72,7 @@ func TestStaticKeysAreDeclared(t *testing.T) {
 
 // writers are the shared functions that write.
 var writers = []string{
-	"answer", "apply_command", "count", "delay", "dispose", "free_unique", "journal_write", "leave_line", "note", "orphans",
+	"answer", "apply_command", "begin", "count", "delay", "dispose", "free_unique", "journal_write", "leave_line", "note", "orphans",
 	"push_ready", "send", "settle_ended", "wake", "wake_touched", "write_tries",
 }
 

@@ -1,5 +1,7 @@
 package luascripts
 
+import "strconv"
+
 // TxKind is a command that a completion transaction may hold.
 type TxKind string
 
@@ -13,6 +15,7 @@ const (
 	txListPush TxKind = "rpush"
 	txSignal   TxKind = "signal"
 	txEnqueue  TxKind = "enqueue"
+	txRun      TxKind = "run"
 )
 
 // TxOp is one command of a completion transaction. The functions below make them.
@@ -21,6 +24,9 @@ type TxOp struct {
 	key  string // "" for none
 	args []any
 }
+
+// keyArg is an argument that stands for the position of one more key.
+type keyArg string
 
 // TxSet sets a key to a value, for ttlMS or, if that is 0, for good.
 func TxSet(key, value string, ttlMS int64) TxOp { return TxOp{txSet, key, []any{value, ttlMS}} }
@@ -52,6 +58,18 @@ func TxEnqueue(queue, lane int, due, body string) TxOp {
 	return TxOp{txEnqueue, "", []any{queue + 1, lane + 1, due, body}}
 }
 
+// TxRun begins a run of many steps that was stored in parts, as Build has them: opened
+// and filled. Of the run count ID, Key, Deadline, Roots and Sweep; building is the key
+// under which Build keeps it.
+func TxRun(run *BuildRun, building string) TxOp {
+	args := []any{keyArg(building), run.ID, run.Deadline, run.Sweep, len(run.Roots)}
+	for i := range run.Roots {
+		root := &run.Roots[i]
+		args = append(args, root.Queue+1, root.Lane+1, run.ID+"."+strconv.Itoa(root.Node), root.Due)
+	}
+	return TxOp{txRun, run.Key, args}
+}
+
 // The reasons for which a transaction cannot be applied.
 const (
 	TxWrongType  = "type"      // the key holds another type
@@ -60,6 +78,7 @@ const (
 	TxTooLarge   = "large"     // a value is over the limit
 	TxArguments  = "arguments" // the command lacks arguments, or has too many or an impossible one
 	TxIDsLost    = "ids"       // the counter of ids was deleted or set back
+	TxUnbuilt    = "unbuilt"   // the run of many steps is not there, or not whole, or was given up
 	// Beside them the outcomes of a signal that is refused: SignalUnknown,
 	// SignalEnded, SignalFull, SignalTooLarge.
 )
@@ -88,5 +107,11 @@ func (c *Call) tx(op *TxOp) {
 		position = len(c.Keys)
 	}
 	c.arg(string(op.Kind), position, len(op.args))
-	c.Args = append(c.Args, op.args...)
+	for _, arg := range op.args {
+		if key, ok := arg.(keyArg); ok {
+			c.Keys = append(c.Keys, string(key))
+			arg = len(c.Keys)
+		}
+		c.arg(arg)
+	}
 }

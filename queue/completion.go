@@ -21,8 +21,9 @@ func (s *Store) NewCompletion(c *Claimed) *Completion {
 	keys := d.keys.partition(c.partition)
 	t := &Completion{wire.Tx{
 		Namespace: d.keys.prefix + ":", Base: keys.base + "tx:",
-		Here:   func(run int64) bool { return int(run)&(len(d.parts)-1) == c.partition },
-		Encode: s.client.Encode,
+		Here:    func(run int64) bool { return int(run)&(len(d.parts)-1) == c.partition },
+		Encode:  s.client.Encode,
+		Prepare: s.prepareTxRun,
 	}}
 	if _, cluster := s.client.rdb.(*redis.ClusterClient); cluster {
 		t.Tag = strconv.Itoa(c.partition)
@@ -39,6 +40,9 @@ func (t *Completion) Enqueue(requests ...cyclone.Request) error {
 	}
 	return nil
 }
+
+// EnqueueRun implements [cyclone.CompletionTx].
+func (t *Completion) EnqueueRun(run *wire.RunSpec) error { return t.Run(run) }
 
 // Signal implements [cyclone.CompletionTx].
 func (t *Completion) Signal(run cyclone.RunID, name string, payload any) error {

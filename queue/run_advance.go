@@ -38,7 +38,7 @@ type AdvanceReply struct {
 // same transaction may go well only when what it writes to has changed.
 type TxError struct {
 	// Op is the index of the operation: those that write keys come first, then
-	// follow-ups, then signals.
+	// follow-ups, then runs of many steps, then signals.
 	Op int
 	// Key is what it writes to, Reason why it cannot.
 	Key, Reason string
@@ -60,6 +60,7 @@ var txReasons = map[string]string{
 	luascripts.TxOverflow:    "the sum has more than 64 bits",
 	luascripts.TxTooLarge:    "a value is too large",
 	luascripts.TxArguments:   "wrong number of arguments",
+	luascripts.TxUnbuilt:     "what was stored of the run was given up before the step completed",
 	luascripts.SignalUnknown: "there is no such run",
 	luascripts.SignalEnded:   "the run has ended",
 	luascripts.SignalFull:    "the run has too many signals queued",
@@ -146,6 +147,7 @@ func (a *advance) prepare(ctx context.Context) error {
 			o := f.Spec.Effective()
 			queues = append(queues, o.QueueName())
 		}
+		// What the runs of many steps need was announced when they were stored.
 		for _, sig := range tx.Signals {
 			runs = append(runs, strconv.FormatInt(sig.Run, 10))
 		}
@@ -181,7 +183,7 @@ func (a *advance) end(from int) int {
 			ids += len(env.Part.Children)
 		}
 		if tx := st.rest.tx; !tx.Empty() {
-			ids += len(tx.FollowUps) + len(tx.Signals)
+			ids += len(tx.FollowUps) + len(tx.Signals) + startedBy(tx.Runs)
 		}
 		if to > from && (ids > advanceIDs || to-from >= advanceItems) {
 			return to
@@ -274,6 +276,9 @@ func (a *advance) tx(content *wire.Content) (ops []luascripts.TxOp) {
 		it := a.p.client.followUp(&content.FollowUps[i])
 		ops = append(ops, luascripts.TxEnqueue(a.queue(it.queue), it.lane, it.due, it.body))
 	}
+	for i := range content.Runs {
+		ops = append(ops, a.beginRun(&content.Runs[i]))
+	}
 	for i := range content.Signals {
 		sig := &content.Signals[i]
 		to := a.targets[strconv.FormatInt(sig.Run, 10)]
@@ -349,7 +354,10 @@ func txTarget(tx *wire.Content, op int) string {
 	if op -= len(tx.Ops); op < len(tx.FollowUps) {
 		return tx.FollowUps[op].Spec.Kind
 	}
-	if op -= len(tx.FollowUps); op < len(tx.Signals) {
+	if op -= len(tx.FollowUps); op < len(tx.Runs) {
+		return "workflow " + tx.Runs[op].Name
+	}
+	if op -= len(tx.Runs); op < len(tx.Signals) {
 		return tx.Signals[op].Name + " of run " + cyclone.RunID(tx.Signals[op].Run).String()
 	}
 	return ""

@@ -53,7 +53,11 @@ func (s *buildSender) send(batch []*runItem) {
 		for i, it := range batch {
 			ids[i] = next()
 			run := s.newRun(it, ids[i], luascripts.BuildWhole)
-			s.begin(it, &run)
+			if it.held {
+				run.Phase = luascripts.BuildOpen
+			} else {
+				s.begin(it, &run)
+			}
 			s.bodies(it, &run, 0, len(it.nodes))
 			s.input.Runs = append(s.input.Runs, run)
 		}
@@ -114,10 +118,11 @@ func (s *buildSender) newRun(it *runItem, id int64, phase luascripts.BuildPhase)
 	return run
 }
 
-// begin adds what the run starts with.
-func (s *buildSender) begin(it *runItem, run *luascripts.BuildRun) {
+// begin adds what the run starts with. tell hears of each node that starts; nil for
+// nobody.
+func (it *runItem) begin(run *luascripts.BuildRun, queue func(name string) int, tell func(*runNode)) {
 	run.Deadline = it.deadline
-	if run.Sweep = it.roots() > buildNodes; run.Sweep {
+	if run.Sweep = it.swept; it.swept {
 		return // they stand among the blocked ones
 	}
 	for i := range it.nodes {
@@ -126,29 +131,25 @@ func (s *buildSender) begin(it *runItem, run *luascripts.BuildRun) {
 			continue
 		}
 		run.Roots = append(run.Roots, luascripts.BuildRoot{
-			Queue: s.queue(it.queues[n.queue]), Lane: n.lane, Node: i, Due: n.due,
+			Queue: queue(it.queues[n.queue]), Lane: n.lane, Node: i, Due: n.due,
 		})
-		s.detail.add(n.kind, n.name, 1, "", "")
+		if tell != nil {
+			tell(n)
+		}
 	}
 }
 
-// roots counts the nodes that depend on nothing.
-func (it *runItem) roots() (n int) {
-	for i := range it.nodes {
-		if it.nodes[i].deps == 0 {
-			n++
-		}
-	}
-	return n
+// begin adds what the run starts with, and describes it.
+func (s *buildSender) begin(it *runItem, run *luascripts.BuildRun) {
+	it.begin(run, s.queue, func(n *runNode) { s.detail.add(n.kind, n.name, 1, "", "") })
 }
 
 // bodies adds some of the nodes.
 func (s *buildSender) bodies(it *runItem, run *luascripts.BuildRun, from, to int) {
-	swept := it.roots() > buildNodes
 	for i := from; i < to; i++ {
 		n := &it.nodes[i]
 		run.Bodies = append(run.Bodies, luascripts.BuildBody{Member: memberOf(run.ID, i), Body: n.body})
-		if n.deps > 0 || swept {
+		if n.deps > 0 || it.swept {
 			run.Blocked = append(run.Blocked, luascripts.BuildBlocked{Field: "d" + strconv.Itoa(i), Count: n.deps})
 		}
 	}
@@ -237,7 +238,7 @@ func (s *buildSender) session(t *tries) ([]any, error) {
 
 // tell passes the events of a new run to the process's own listeners.
 func (s *buildSender) tell(it *runItem, nowMS int64) {
-	if len(s.p.client.onEvent) == 0 || it.receipt.Existing || it.receipt.ID == 0 {
+	if len(s.p.client.onEvent) == 0 || it.held || it.receipt.Existing || it.receipt.ID == 0 {
 		return
 	}
 	for i := range it.nodes {

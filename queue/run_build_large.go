@@ -14,7 +14,7 @@ func (s *buildSender) sendLarge(it *runItem) {
 		end := s.chunkEnd(it, done)
 		phase, replicas := luascripts.BuildAdd, 0
 		switch {
-		case end == len(it.nodes):
+		case end == len(it.nodes) && !it.held:
 			phase, replicas = luascripts.BuildCommit, it.replicas
 		case done == 0:
 			phase = luascripts.BuildOpen

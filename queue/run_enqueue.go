@@ -56,9 +56,19 @@ func (c *Client) storeRun(ctx context.Context, spec *wire.Spec) (cyclone.Receipt
 
 // build stores a run that was prepared. The receipt has the error too.
 func (p *partition) build(ctx context.Context, it *runItem) (cyclone.Receipt, error) {
+	p.start(it)
+	return p.wait(ctx, it)
+}
+
+// start puts a run in line.
+func (p *partition) start(it *runItem) {
 	it.ticket, it.receipt = &ticket{done: make(chan struct{})}, new(cyclone.Receipt)
 	it.ticket.left.Store(1)
 	p.builds.add(it)
+}
+
+// wait waits for a run that was put in line.
+func (p *partition) wait(ctx context.Context, it *runItem) (cyclone.Receipt, error) {
 	select {
 	case <-it.ticket.done:
 	case <-ctx.Done():

@@ -35,6 +35,9 @@ type runItem struct {
 	nodes    []runNode
 	queues   []string // of the nodes
 	size     int      // bytes of all bodies
+	roots    int      // nodes that depend on nothing
+	swept    bool     // the sweep starts them: they are many
+	held     bool     // it is stored and does not begin: a completion will begin it
 
 	ticket  *ticket
 	receipt *cyclone.Receipt
@@ -75,6 +78,7 @@ func (c *Client) prepareRun(it *runItem, spec *wire.RunSpec) error {
 	if it.parent != nil {
 		it.keepMS = max(it.keepMS, childKept.Milliseconds())
 	}
+	it.swept = it.roots > buildNodes
 	it.identify(spec)
 	env := Envelope{
 		Kind: spec.Name, Priority: wire.Default, Codec: codecGraph, Payload: g.Append(nil), EnqueuedMs: now, Meta: spec.Options.Meta,
@@ -147,6 +151,7 @@ func (c *Client) prepareNode(it *runItem, spec *wire.RunSpec, i int, part *Part,
 		kind: n.Kind, name: n.Name, queue: it.queueOf(o.QueueName()), lane: int(o.Lane()), deps: len(n.Deps), body: string(body),
 	}
 	if len(n.Deps) == 0 {
+		it.roots++
 		it.nodes[i].due = dueOf(&o)
 	}
 	return nil

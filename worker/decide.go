@@ -110,6 +110,9 @@ func (a *attempt) decide(ctx cyclone.Context, out any, err error, stack string) 
 		// What was wrong with the transaction is the handler's failure, even if it has
 		// not looked.
 		if tx, err = a.closeTx(); err == nil {
+			err = a.buildRuns(tx)
+		}
+		if err == nil {
 			return a.complete(out, tx)
 		}
 	}

@@ -1,6 +1,9 @@
 package worker
 
 import (
+	"context"
+	"errors"
+
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/wire"
 	"github.com/cyclone-queue/cyclone/queue"
@@ -57,6 +60,27 @@ func (a *attempt) closeTx() (*wire.Content, error) {
 		return nil, nil
 	}
 	return tx.Close()
+}
+
+// buildRuns stores the runs of many steps that the transaction enqueues, which begin with
+// the completion. Trouble with Redis is waited out as long as the lease is held.
+func (a *attempt) buildRuns(tx *wire.Content) error {
+	if tx == nil || len(tx.Runs) == 0 {
+		return nil
+	}
+	var refused error
+	err := a.persist("build runs", func(ctx context.Context) error {
+		err := a.worker.store.BuildRuns(ctx, a.claim, tx)
+		if err != nil && !queue.Passing(err) && !errors.Is(err, queue.ErrFull) {
+			refused, err = err, nil
+		}
+		return err
+	})
+	if err != nil {
+		a.lose(err)
+		return err
+	}
+	return refused
 }
 
 // outputs is what [cyclone.Output] reads, nil for the one step of a run.

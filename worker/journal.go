@@ -110,10 +110,7 @@ func (j *journal) yield() {
 
 // lose ends the attempt because Redis says that it has ended.
 func (j *journal) lose(cause error) {
-	w := j.attempt.worker
-	w.mu.Lock()
-	j.attempt.doom(cause)
-	w.mu.Unlock()
+	j.attempt.lose(cause)
 	j.yield()
 }
 

@@ -25,6 +25,13 @@ func (a *attempt) persist(what string, do func(context.Context) error) error {
 	}
 }
 
+// lose ends the attempt because nothing that it stores counts any more.
+func (a *attempt) lose(cause error) {
+	a.worker.mu.Lock()
+	defer a.worker.mu.Unlock()
+	a.doom(cause)
+}
+
 // lapsed tells that nothing that the attempt stores counts any more.
 func (a *attempt) lapsed() bool {
 	a.worker.mu.Lock()

@@ -188,6 +188,9 @@ func (a *auditor) finish() {
 // not at all.
 func (a *auditor) tookEffect(id string, r *record) {
 	_, followed := a.ledger.jobs["after-"+id]
+	if _, begun := a.ledger.jobs["first-after-"+id]; begun != followed {
+		a.fail("step %s had another step enqueued: %t, and a run of many: %t", id, followed, begun)
+	}
 	count := a.effects(id)
 	if want := strconv.Itoa(r.completed); (count != want || !followed) && (r.completed > 0 || count != "" || followed) {
 		a.fail("step %s completed %d times; its effect was counted %q times, and the step after it enqueued: %t", id, r.completed, count, followed)

@@ -24,7 +24,7 @@ type Coverage struct {
 	// Runs of many steps, tasks with recorded steps, signals.
 	RunsBuilt, RunsEnded, RunsFailed, NodesCompleted, NodesStopped, Revived, Reopened int
 	SuspendedSteps, Recorded, Executed, Replayed                                      int // recorded steps
-	Effects, ChildRuns                                                                int // completion transactions; of many steps
+	Effects, RunsOfEffects, ChildRuns                                                 int // completion transactions, and runs that they begin
 	Signalled, SignalsTaken, TimedOut                                                 int
 
 	// What happens at the same time: the ends of a node's last dependencies; a

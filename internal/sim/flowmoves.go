@@ -21,8 +21,11 @@ func (a *auditor) flowMoved(c *change) string {
 	b, n := c.before, c.after
 	switch move := c.script + " " + b.mark + n.mark; {
 	case b.State == Absent && n.mark == "r":
-		if c.script != "build" {
-			return "only a build makes a run"
+		if c.script != "build" && c.script != "advance" {
+			return "only a build makes a run, and the completion that enqueues it"
+		}
+		if c.script == "advance" {
+			a.cover.RunsOfEffects++
 		}
 		if c.shard.runs[c.id]["up"] != "" {
 			a.cover.ChildRuns++
@@ -103,7 +106,11 @@ func (a *auditor) advanced(c *change, node bool) string {
 		}
 		a.fannedIn(c)
 		return c.shard.unmet(c.id)
-	case b.State == Absent && b.Left == Nothing && !node: // a follow-up
+	case b.State == Absent && b.Left == Nothing && node: // of a run that begins
+		if run, _, _ := nodeOf(c.id); c.shard.was(run) != Absent || !c.onto1(Blocked, Ready, Scheduled) {
+			return "no beginning of a run does that"
+		}
+	case b.State == Absent && b.Left == Nothing: // a follow-up
 		if !c.onto1(Ready, Scheduled) {
 			return "no enqueue does that"
 		}

@@ -17,10 +17,23 @@ func nodeOf(id string) (run string, index int, ok bool) {
 
 func memberOf(run string, index int) string { return run + "." + strconv.Itoa(index) }
 
+// held tells that a run, or the run of a node, is stored and has not begun: nothing of
+// it is to be seen.
+func (s *shard) held(id string) bool {
+	if run, _, ok := nodeOf(id); ok {
+		id = run
+	}
+	_, building := s.sets["building"][""][id]
+	return building && s.runs[id]["st"] == ""
+}
+
 // nodes adds the nodes of which nothing is stored but what their run says, and the
 // runs of which nothing but that is stored.
 func (s *shard) nodes(found map[string]*places) {
 	for id := range s.runs {
+		if s.held(id) {
+			continue
+		}
 		if found[id] == nil {
 			found[id] = &places{step: &step{}}
 		}

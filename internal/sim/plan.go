@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/workflow"
 )
 
 // plans are what jobs may have their handlers do. N is how often.
@@ -146,11 +147,18 @@ func (w *world) handle(h *workerHost, ctx cyclone.Context, in string) error {
 }
 
 // effects puts writes into the completion transaction: an effect is counted, and
-// another step enqueued.
+// another step and a run of many are enqueued.
 func (w *world) effects(ctx cyclone.Context) error {
 	tx, id := ctx.CompletionTx(), stepOf(ctx)
-	after := job{Key: "after-" + id, Plan: "ok", Work: time.Millisecond, Delay: -1}
-	return errors.Join(tx.IncrBy(tx.Key(id), 1), tx.Enqueue(w.kinds.action.With(after.String())))
+	b := workflow.New("effect")
+	workflow.Do(b, "n1", w.kinds.action, workflow.Value(effectJob("second-after-", id)), workflow.After(
+		workflow.Do(b, "n0", w.kinds.action, workflow.Value(effectJob("first-after-", id)))))
+	return errors.Join(tx.IncrBy(tx.Key(id), 1), tx.Enqueue(w.kinds.action.With(effectJob("after-", id))), b.EnqueueTx(tx))
+}
+
+// effectJob is the job of a step that a completion transaction enqueues.
+func effectJob(what, id string) string {
+	return job{Key: what + id, Plan: "ok", Work: time.Millisecond, Delay: -1}.String()
 }
 
 // work takes the job's time. A deaf one does not look at its context.

@@ -29,7 +29,9 @@ func (s *shard) read() (steps map[string]*step, wrong []string) {
 		return p
 	}
 	for id := range s.hashes["steps"] {
-		found[id] = &places{step: &step{}}
+		if !s.held(id) {
+			found[id] = &places{step: &step{}}
+		}
 	}
 	for queueName, lanes := range s.lists {
 		for letter, ids := range lanes {

@@ -22,6 +22,7 @@ const (
 	TxSetAdd    TxKind = 'a' // Values into the set Key
 	TxListPush  TxKind = 'p' // Values behind the list Key
 	txFollowUp  TxKind = 'f'
+	txRun       TxKind = 'r'
 	txSignalRun TxKind = 'g'
 )
 
@@ -42,14 +43,6 @@ type TxSignal struct {
 	Payload []byte
 }
 
-// TxFollowUp is a step that is enqueued with the completion. Its input is encoded
-// when it is added, so that what is wrong with it shows there.
-type TxFollowUp struct {
-	Spec    *Spec
-	Codec   uint8
-	Payload []byte
-}
-
 // Tx collects what a completion writes besides itself. What is wrong with an
 // operation is returned where it is added, and kept: an attempt whose transaction
 // has a fault cannot complete. It is safe for concurrent use.
@@ -62,12 +55,17 @@ type Tx struct {
 	Here func(run int64) bool
 	// Encode encodes an input or a signal's payload.
 	Encode func(v any) (codec uint8, payload []byte, err error)
+	// Prepare checks and encodes a run of many steps. The error is a [RunFaults] with
+	// those that the spec had, if it had any.
+	Prepare func(spec *RunSpec) (prepared any, err error)
 
 	mu      sync.Mutex
 	ops     []TxOp
 	follow  []TxFollowUp
+	runs    []TxRun
 	signals []TxSignal
 	bytes   int
+	nodes   int
 	faults  []error
 }
 
@@ -75,12 +73,13 @@ type Tx struct {
 type Content struct {
 	Ops       []TxOp
 	FollowUps []TxFollowUp
+	Runs      []TxRun
 	Signals   []TxSignal
 }
 
 // Empty reports whether there is nothing in it.
 func (c *Content) Empty() bool {
-	return c == nil || len(c.Ops)+len(c.FollowUps)+len(c.Signals) == 0
+	return c == nil || len(c.Ops)+len(c.FollowUps)+len(c.Runs)+len(c.Signals) == 0
 }
 
 // Close returns what was added, or every fault there was. Nothing can be added any
@@ -89,7 +88,7 @@ func (tx *Tx) Close() (*Content, error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	err := errors.Join(tx.faults...)
-	c := &Content{Ops: tx.ops, FollowUps: tx.follow, Signals: tx.signals}
+	c := &Content{Ops: tx.ops, FollowUps: tx.follow, Runs: tx.runs, Signals: tx.signals}
 	tx.faults = append(tx.faults, errTxOver)
 	return c, err
 }
@@ -139,36 +138,6 @@ func (tx *Tx) writeMany(kind TxKind, key, what string, values []string) error {
 		return tx.refuse(kind, fmt.Errorf("%d %s: must be 1 to %d", len(values), what, MaxTxOps))
 	}
 	return tx.write(TxOp{Kind: kind, Key: key, Values: append([]string(nil), values...)})
-}
-
-// FollowUp adds an enqueue.
-func (tx *Tx) FollowUp(spec *Spec) error {
-	if spec.Err != nil {
-		return tx.refuse(txFollowUp, spec.Err)
-	}
-	f := TxFollowUp{Spec: spec}
-	if err := checkFollowUp(spec); err != nil {
-		return tx.refuse(txFollowUp, err)
-	}
-	var err error
-	if f.Codec, f.Payload, err = tx.Encode(spec.Input); err != nil {
-		return tx.refuse(txFollowUp, fmt.Errorf("input of %s: %w", spec.Kind, err))
-	}
-	return tx.add(txFollowUp, len(spec.Kind)+len(f.Payload), func() { tx.follow = append(tx.follow, f) })
-}
-
-// checkFollowUp refuses what only an enqueue of its own can do.
-func checkFollowUp(spec *Spec) error {
-	o := spec.Effective()
-	switch {
-	case o.Set.Has(FieldUnique):
-		return fmt.Errorf("%s: a unique key lives on a partition of its own: enqueue it from the handler instead", spec.Kind)
-	case o.Set.Has(FieldRequestKey):
-		return fmt.Errorf("%s: a request key is not needed here: the transaction takes effect once", spec.Kind)
-	case o.Set.Has(FieldWaitReplicas):
-		return fmt.Errorf("%s: WaitReplicas is of no use here: nobody waits for the completion", spec.Kind)
-	}
-	return nil
 }
 
 // Signal adds a signal to a run of the same partition.
@@ -234,17 +203,25 @@ func hashTag(key string) string {
 
 // add applies the limits and then the operation.
 func (tx *Tx) add(kind TxKind, size int, apply func()) error {
+	return tx.addNodes(kind, size, 0, apply)
+}
+
+// addNodes is add for an operation that enqueues so many nodes.
+func (tx *Tx) addNodes(kind TxKind, size, nodes int, apply func()) error {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
-	switch n := len(tx.ops) + len(tx.follow) + len(tx.signals) + 1; {
+	switch n := len(tx.ops) + len(tx.follow) + len(tx.runs) + len(tx.signals) + 1; {
 	case len(tx.faults) > 0 && tx.faults[len(tx.faults)-1] == errTxOver:
 		return errTxOver
 	case n > MaxTxOps:
 		return tx.fault(kind, fmt.Errorf("operation %d: must be at most %d", n, MaxTxOps))
 	case tx.bytes+size > MaxTxBytes:
 		return tx.fault(kind, fmt.Errorf("%d bytes in all: must be at most %d", tx.bytes+size, MaxTxBytes))
+	case tx.nodes+nodes > MaxNodes:
+		return tx.fault(kind, fmt.Errorf("%d nodes in all: must be at most %d", tx.nodes+nodes, MaxNodes))
 	}
 	tx.bytes += size
+	tx.nodes += nodes
 	apply()
 	return nil
 }
@@ -279,6 +256,8 @@ func (k TxKind) verb() string {
 		return "ListPush"
 	case txFollowUp:
 		return "Enqueue"
+	case txRun:
+		return "EnqueueTx"
 	}
 	return "Signal"
 }

@@ -22,7 +22,13 @@ func newTx(tag string) *wire.Tx {
 			}
 			return 0, nil, io.ErrUnexpectedEOF
 		},
+		Prepare: func(spec *wire.RunSpec) (any, error) { return "prepared " + spec.Name, spec.Err() },
 	}
+}
+
+// flow is a run of n nodes.
+func flow(n int, set wire.Field) *wire.RunSpec {
+	return &wire.RunSpec{Name: "flow", Options: wire.Options{Set: set}, Nodes: make([]wire.RunNode, n)}
 }
 
 func TestTxCollects(t *testing.T) {
@@ -33,6 +39,7 @@ func TestTxCollects(t *testing.T) {
 		tx.Set("key", "value", time.Minute), tx.Set(tx.Key("own"), "", 0), tx.Delete("key"), tx.IncrBy("n", -7),
 		tx.HashSet("h", "f", "v"), tx.SetAdd("s", "a", "b"), tx.ListPush("l", "x"),
 		tx.FollowUp(&wire.Spec{Def: def, Kind: "mail", Input: "in"}), tx.Signal(7, "word", "payload"),
+		tx.Run(flow(15_000, 0)), tx.Run(flow(5_000, wire.FieldMeta|wire.FieldRetention)),
 	} {
 		if err != nil {
 			t.Error(err)
@@ -55,11 +62,18 @@ func TestTxCollects(t *testing.T) {
 	if f := got.FollowUps; len(f) != 1 || f[0].Spec.Def != def || string(f[0].Payload) != "in" {
 		t.Errorf("follow-ups %+v", f)
 	}
+	run := wire.TxRun{Name: "flow", Prepared: "prepared flow"}
+	if diff := cmp.Diff([]wire.TxRun{run, run}, got.Runs); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
+	}
 	if diff := cmp.Diff([]wire.TxSignal{{Run: 7, Name: "word", Codec: 1, Payload: []byte("payload")}}, got.Signals); diff != "" {
 		t.Errorf("signals (-want +got):\n%s", diff)
 	}
 	if err := tx.Delete("late"); err == nil || !strings.Contains(err.Error(), "the handler has returned") {
 		t.Errorf("added too late: %v", err)
+	}
+	if c := (wire.Content{Runs: []wire.TxRun{{}}}); c.Empty() {
+		t.Error("one with a run is taken for empty")
 	}
 	if none, err := newTx("").Close(); err != nil || !none.Empty() {
 		t.Errorf("an empty one: %+v, %v", none, err)
@@ -75,24 +89,30 @@ func TestTxRefusesAndRemembers(t *testing.T) {
 		tag string
 		add func(tx *wire.Tx) error
 	}{
-		"Set: key of 0 bytes: must be 1 to 1024":         {"", func(tx *wire.Tx) error { return tx.Set("", "", 0) }},
-		"Delete: key of 1025 bytes":                      {"", func(tx *wire.Tx) error { return tx.Delete(strings.Repeat("k", 1025)) }},
-		"Set: ttl -1ns: must be 0":                       {"", func(tx *wire.Tx) error { return tx.Set("k", "", -1) }},
-		"HashSet: field of 0 bytes":                      {"", func(tx *wire.Tx) error { return tx.HashSet("k", "", "") }},
-		"SetAdd: 0 members: must be 1 to 100":            {"", func(tx *wire.Tx) error { return tx.SetAdd("k") }},
-		"ListPush: 101 values":                           {"", func(tx *wire.Tx) error { return tx.ListPush("k", make([]string, 101)...) }},
-		"it belongs to Cyclone":                          {"", func(tx *wire.Tx) error { return tx.Delete("cyclone:{3}:steps") }},
-		"must live on the run's partition: name it with": {"3", func(tx *wire.Tx) error { return tx.Delete("balance") }},
-		"put {3} into it":                                {"3", func(tx *wire.Tx) error { return tx.Delete("balance:{30}") }},
-		"Set: 1048577 bytes in all: must be at most":     {"", func(tx *wire.Tx) error { return tx.Set("k", strings.Repeat("x", 1<<20), 0) }},
-		"Enqueue: input of mail: unexpected EOF":         {"", func(tx *wire.Tx) error { return tx.FollowUp(&wire.Spec{Kind: "mail", Input: 7}) }},
-		"Enqueue: mail: a unique key lives":              {"", func(tx *wire.Tx) error { return tx.FollowUp(options(wire.FieldUnique)) }},
-		"Enqueue: mail: a request key is not needed":     {"", func(tx *wire.Tx) error { return tx.FollowUp(options(wire.FieldRequestKey)) }},
-		"Enqueue: mail: WaitReplicas":                    {"", func(tx *wire.Tx) error { return tx.FollowUp(options(wire.FieldWaitReplicas)) }},
-		"Enqueue: EOF":                                   {"", func(tx *wire.Tx) error { return tx.FollowUp(&wire.Spec{Err: io.EOF}) }},
-		`Signal: signal "a b": must be`:                  {"", func(tx *wire.Tx) error { return tx.Signal(3, "a b", "") }},
-		"run 4 lives on another partition":               {"", func(tx *wire.Tx) error { return tx.Signal(4, "x", "") }},
-		"payload of signal x: unexpected EOF":            {"", func(tx *wire.Tx) error { return tx.Signal(3, "x", 7) }},
+		"Set: key of 0 bytes: must be 1 to 1024":                          {"", func(tx *wire.Tx) error { return tx.Set("", "", 0) }},
+		"Delete: key of 1025 bytes":                                       {"", func(tx *wire.Tx) error { return tx.Delete(strings.Repeat("k", 1025)) }},
+		"Set: ttl -1ns: must be 0":                                        {"", func(tx *wire.Tx) error { return tx.Set("k", "", -1) }},
+		"HashSet: field of 0 bytes":                                       {"", func(tx *wire.Tx) error { return tx.HashSet("k", "", "") }},
+		"SetAdd: 0 members: must be 1 to 100":                             {"", func(tx *wire.Tx) error { return tx.SetAdd("k") }},
+		"ListPush: 101 values":                                            {"", func(tx *wire.Tx) error { return tx.ListPush("k", make([]string, 101)...) }},
+		"it belongs to Cyclone":                                           {"", func(tx *wire.Tx) error { return tx.Delete("cyclone:{3}:steps") }},
+		"must live on the run's partition: name it with":                  {"3", func(tx *wire.Tx) error { return tx.Delete("balance") }},
+		"put {3} into it":                                                 {"3", func(tx *wire.Tx) error { return tx.Delete("balance:{30}") }},
+		"Set: 1048577 bytes in all: must be at most":                      {"", func(tx *wire.Tx) error { return tx.Set("k", strings.Repeat("x", 1<<20), 0) }},
+		"Enqueue: input of mail: unexpected EOF":                          {"", func(tx *wire.Tx) error { return tx.FollowUp(&wire.Spec{Kind: "mail", Input: 7}) }},
+		"Enqueue: mail: a unique key lives":                               {"", func(tx *wire.Tx) error { return tx.FollowUp(options(wire.FieldUnique)) }},
+		"Enqueue: mail: a request key is not needed":                      {"", func(tx *wire.Tx) error { return tx.FollowUp(options(wire.FieldRequestKey)) }},
+		"Enqueue: mail: WaitReplicas":                                     {"", func(tx *wire.Tx) error { return tx.FollowUp(options(wire.FieldWaitReplicas)) }},
+		"EnqueueTx: workflow \"flow\": workflow flow: a unique key lives": {"", func(tx *wire.Tx) error { return tx.Run(flow(1, wire.FieldUnique)) }},
+		"workflow flow: a request key is not needed":                      {"", func(tx *wire.Tx) error { return tx.Run(flow(1, wire.FieldRequestKey)) }},
+		"workflow flow: WaitReplicas is of no use":                        {"", func(tx *wire.Tx) error { return tx.Run(flow(1, wire.FieldWaitReplicas)) }},
+		"EnqueueTx: 20001 nodes in all: must be at most 20000": {"", func(tx *wire.Tx) error {
+			return errors.Join(tx.Run(flow(10_000, 0)), tx.Run(flow(10_001, 0)))
+		}},
+		"Enqueue: EOF":                        {"", func(tx *wire.Tx) error { return tx.FollowUp(&wire.Spec{Err: io.EOF}) }},
+		`Signal: signal "a b": must be`:       {"", func(tx *wire.Tx) error { return tx.Signal(3, "a b", "") }},
+		"run 4 lives on another partition":    {"", func(tx *wire.Tx) error { return tx.Signal(4, "x", "") }},
+		"payload of signal x: unexpected EOF": {"", func(tx *wire.Tx) error { return tx.Signal(3, "x", 7) }},
 		"payload of signal x: 262145 bytes: must be at most": {"", func(tx *wire.Tx) error {
 			return tx.Signal(3, "x", strings.Repeat("x", 256<<10+1))
 		}},
@@ -111,7 +131,7 @@ func TestTxRefusesAndRemembers(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v", err)
 			}
-			if _, kept := tx.Close(); !errors.Is(kept, err) {
+			if _, kept := tx.Close(); kept == nil || kept.Error() != err.Error() {
 				t.Errorf("kept %v", kept)
 			}
 		})
