@@ -46,10 +46,10 @@ var punctual = Case{
 
 // scheduled enqueues jobs that fall due at one instant, or one after the other, and
 // returns how late they started. Where enqueueing takes longer than the lead that it
-// was given, it is done again with a longer one.
+// was given, it is done again with a longer one, which later rounds begin with.
 func scheduled(ctx context.Context, s *stage.Stage, jobs int, every time.Duration) (*wire.Late, error) {
-	lead := s.Scale.Lead
 	for {
+		lead := max(s.Scale.Lead, s.Leads[jobs])
 		late, took, err := scheduleOnce(ctx, s, jobs, every, lead)
 		if !errors.Is(err, errTooSlow) {
 			return late, err
@@ -57,7 +57,7 @@ func scheduled(ctx context.Context, s *stage.Stage, jobs int, every time.Duratio
 		if err := s.Server.Clear(ctx); err != nil {
 			return nil, err
 		}
-		lead = 2*took + time.Second
+		s.Leads[jobs] = lead + took + time.Second
 	}
 }
 

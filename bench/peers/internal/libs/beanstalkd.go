@@ -52,7 +52,7 @@ func (l *beanstalkLibrary) Close() error {
 func (l *beanstalkLibrary) Enqueue(_ context.Context, job client.Job) error {
 	var delay time.Duration
 	if !job.Due.IsZero() {
-		delay = (time.Until(job.Due) + time.Second - 1).Truncate(time.Second)
+		delay = max(0, time.Until(job.Due)+time.Second-1).Truncate(time.Second)
 	}
 	c := l.connections[l.next.Add(1)%int64(len(l.connections))]
 	_, err := beanstalk.NewTube(c, job.Queue).Put([]byte(job.Payload), beanstalkPriority, delay, beanstalkTTR)

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,5 +31,16 @@ func TestRatiosPairRounds(t *testing.T) {
 	}
 	if got.Cells[0].Ratio != nil || got.Cells[2].Value != nil || got.Cells[2].Ratio != nil {
 		t.Errorf("cells %+v", got.Cells)
+	}
+}
+
+func TestFailuresAreBrief(t *testing.T) {
+	t.Parallel()
+	same := errors.New("no connection")
+	if got := brief(errors.Join(same, same, errors.New("and more"))); got != "no connection; and more" {
+		t.Errorf("it says %q", got)
+	}
+	if got := brief(errors.New(strings.Repeat("€", 1000))); len(got) > longestFailure+len(" …") || !strings.HasSuffix(got, "€ …") {
+		t.Errorf("it says %q", got)
 	}
 }

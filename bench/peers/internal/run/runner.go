@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cyclone-queue/cyclone/bench/internal/figures"
@@ -100,14 +101,32 @@ func (r *Runner) measure(ctx context.Context, measure cases.Measure, e *entry, j
 
 // fail names what went wrong and makes the stage ready for the next case.
 func (r *Runner) fail(ctx context.Context, c cases.Case, e *entry, err error) {
-	e.side.Failed = err.Error()
+	e.side.Failed = brief(err)
 	if ctx.Err() != nil {
 		return
 	}
-	fmt.Fprintf(r.Progress, "      %s failed in %s: %v\n", e.Name, c.Name, err)
+	fmt.Fprintf(r.Progress, "      %s failed in %s: %s\n", e.Name, c.Name, e.side.Failed)
 	if err := e.Reset(ctx); err != nil {
 		e.side.Failed = errors.Join(errors.New(e.side.Failed), err).Error()
 	}
+}
+
+// longestFailure is how much of what went wrong is told.
+const longestFailure = 400
+
+// brief leaves out what goroutines have in common, and the end of what is long.
+func brief(err error) string {
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	text := strings.Join(lines, "; ")
+	if len(text) > longestFailure {
+		text = strings.ToValidUTF8(text[:longestFailure], "") + " …"
+	}
+	return text
 }
 
 func (r *Runner) tell(c cases.Case, entries []*entry, round, rounds int) {

@@ -28,7 +28,7 @@ type Scale struct {
 // The scales of whole runs, of quick ones, of growth runs and of tests.
 var (
 	Full = Scale{
-		Turn: time.Second, Percent: 100, Pickups: 100, Watch: 4 * time.Second, Paced: 2 * time.Second, Lead: time.Second,
+		Turn: 800 * time.Millisecond, Percent: 100, Pickups: 100, Watch: 4 * time.Second, Paced: 1500 * time.Millisecond, Lead: time.Second,
 		Deadline: 45 * time.Second, Budget: 14 * time.Second,
 	}
 	Quick = Scale{

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/contender"
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/server"
@@ -24,6 +25,8 @@ type Stage struct {
 	// Maximum is how many jobs a second it has taken through at most, single
 	// enqueues, 0 when nobody has measured that yet.
 	Maximum float64
+	// Leads are how long before they were due so many jobs had to be scheduled.
+	Leads map[int]time.Duration
 	// Scale says how large the pieces are.
 	Scale Scale
 	// LibraryVersion is known once a client has run.
@@ -42,7 +45,9 @@ type held struct {
 
 // Open starts the contender's server.
 func Open(ctx context.Context, c contender.Contender, o server.Options, scale Scale) (*Stage, error) {
-	s := &Stage{Contender: c, Chosen: map[contender.Purpose]contender.Settings{}, Scale: scale, options: o}
+	s := &Stage{
+		Contender: c, Chosen: map[contender.Purpose]contender.Settings{}, Leads: map[int]time.Duration{}, Scale: scale, options: o,
+	}
 	var err error
 	s.Server, err = c.Start(ctx, o)
 	return s, err
