@@ -57,6 +57,7 @@ type AdvanceInput struct {
 	Partitions int // how many there are
 	Stem       int // length of the key of a run without its id
 	Detail     []byte
+	Listens    bool // asks for what the ends bring about
 	Queues     []TurnQueue
 	Items      []AdvanceItem
 }
@@ -77,7 +78,7 @@ func AdvanceCall(c *Call, k *AdvanceKeys, in *AdvanceInput) {
 		}
 	}
 	c.arg(in.Session.Lane, in.Session.Seq, in.Worker, in.MaxBytes, in.MaxSignals, in.Channels.Wake, in.Channels.Events,
-		in.Partition, in.Partitions, in.Detail, in.Stem, len(in.Queues))
+		in.Partition, in.Partitions, in.Detail, in.Stem, in.Listens, len(in.Queues))
 	for i := range in.Queues {
 		c.arg(&in.Queues[i].Name)
 	}
@@ -158,11 +159,12 @@ type AdvanceReply struct {
 	Refused map[string]TxRefusal // id:token → why its transaction cannot be applied; it is still held, and nothing of it is written
 	Sweep   bool                 // there is work for the sweep now
 	Watched bool                 // somebody subscribes to events
+	Lines   string               // of the events that the ends bring about, where the caller listens
 }
 
 // ParseAdvance reads a reply.
 func ParseAdvance(reply []any) AdvanceReply {
-	out := AdvanceReply{NowMS: Now(reply), Sweep: integer(reply, 3) == 1, Watched: integer(reply, 4) == 1}
+	out := AdvanceReply{NowMS: Now(reply), Sweep: integer(reply, 3) == 1, Watched: integer(reply, 4) == 1, Lines: text(reply, 5)}
 	for member, reason := range pairs(list(reply, 2)) {
 		if refusal, ok := parseTxRefusal(reason); ok {
 			if out.Refused == nil {

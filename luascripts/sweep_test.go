@@ -410,6 +410,29 @@ func TestSweepHoldsItems(t *testing.T) {
 	})
 }
 
+// TestSweepTellsItsCaller of its events, whether or not anybody subscribes, and again
+// when the answer is lost.
+func TestSweepTellsItsCaller(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		liveScene(l)
+		l.put(l.rdb.Del(ctx, l.key("subs")))
+		l.said()
+		in := l.sweepInput(l.opsOf("3", op("c", 2, "", "XR"), op("b", 7, "", "XB")))
+		in.Listens, in.Take = true, 1
+		l.sweeping("9", 0)
+		call := l.sweepCall(in)
+		for range 2 {
+			reply := luascripts.ParseSweep(l.ok(luascripts.Sweep, call))
+			l.equal(reply.Lines, "cancelled q 3.2 0 0\ncancelled q 3.7 1 0")
+			l.equal(reply.Taken, []luascripts.SweepItem{{Item: "9", Score: strconv.Itoa(start + 3000)}})
+		}
+		l.equal(l.said(), nothing)
+		quiet := l.sweepInput(l.opsOf("3", op("c", 3, "", "XR")))
+		l.equal(luascripts.ParseSweep(l.ok(luascripts.Sweep, l.sweepCall(quiet))).Lines, "")
+	})
+}
+
 // TestSweepHoldsOn to an item of which there is more to do, for as long as it is the
 // caller's.
 func TestSweepHoldsOn(t *testing.T) {

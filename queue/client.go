@@ -28,6 +28,7 @@ type Client struct {
 	codecs  *codecs
 	onEvent []func(cyclone.StepEvent)
 	firsts  firsts
+	known   knownRuns
 	enqueue EnqueueFunc // with the middleware around it
 
 	space   atomic.Pointer[deployment]

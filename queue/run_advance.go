@@ -132,6 +132,8 @@ type advance struct {
 	targets map[string]signalTarget
 	input   luascripts.AdvanceInput
 	detail  detail
+	follow  []string                    // kinds of what the transactions enqueue
+	names   map[cyclone.RunID]*runNames // of the runs concerned, where somebody listens
 }
 
 // prepare looks up whom the transactions' signals are for, and announces the queues
@@ -194,6 +196,8 @@ func (a *advance) end(from int) int {
 
 func (a *advance) send(ctx context.Context, from, to int) error {
 	var call luascripts.Call
+	told := a.expect(ctx, from, to)
+	defer told()
 	reply, err := a.p.numbered(ctx, luascripts.Advance, &call, 0, func() { a.build(&call, from, to) })
 	if err == nil {
 		a.read(luascripts.ParseAdvance(reply), from, to)
@@ -205,14 +209,18 @@ func (a *advance) build(call *luascripts.Call, from, to int) {
 	p, in := a.p, &a.input
 	*in = luascripts.AdvanceInput{
 		Worker: a.s.worker, MaxBytes: p.client.maxBody(), MaxSignals: maxSignals, Channels: p.channels(), Partition: p.number,
-		Partitions: len(p.client.space.Load().parts), Stem: len(p.keys.run("")),
+		Partitions: len(p.client.space.Load().parts), Stem: len(p.keys.run("")), Listens: p.client.hasListeners(),
 	}
 	a.detail.reset()
+	a.follow = a.follow[:0]
 	for _, i := range a.order[from:to] {
 		st := &a.settle[i]
 		kind, node := st.Claim.names()
 		a.detail.add(kind, node, st.Attempt, st.rest.code, st.rest.text)
 		in.Items = append(in.Items, a.item(st))
+	}
+	for _, kind := range a.follow {
+		a.detail.add(kind, kind, 1, "", "")
 	}
 	in.Detail = a.detail.bytes()
 	k := p.keys
@@ -274,6 +282,7 @@ func (a *advance) tx(content *wire.Content) (ops []luascripts.TxOp) {
 	}
 	for i := range content.FollowUps {
 		it := a.p.client.followUp(&content.FollowUps[i])
+		a.follow = append(a.follow, it.kind)
 		ops = append(ops, luascripts.TxEnqueue(a.queue(it.queue), it.lane, it.due, it.body))
 	}
 	for i := range content.Runs {
@@ -337,10 +346,11 @@ func (a *advance) read(raw luascripts.AdvanceReply, from, to int) {
 			a.reply.Lost[i] = causeOf(reason)
 			continue
 		}
-		if len(a.p.client.onEvent) > 0 {
+		if a.p.client.hasListeners() {
 			a.p.client.emit(st.event(a.reply.Now))
 		}
 	}
+	a.tell(raw.Lines)
 }
 
 // txTarget names what an operation of a transaction is about.

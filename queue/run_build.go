@@ -29,6 +29,8 @@ type buildSender struct {
 	lane   *lane
 	input  luascripts.BuildInput
 	detail detail
+
+	expected []starter // whose events are held, where somebody listens
 }
 
 // announce puts the queues of all nodes on the partition's list: children are made
@@ -43,6 +45,7 @@ func (s *buildSender) announce(batch []*runItem) error {
 
 // send stores runs that fit into one call together.
 func (s *buildSender) send(batch []*runItem) {
+	defer s.release()
 	ids := make([]int64, len(batch))
 	replicas := 0
 	for _, it := range batch {
@@ -215,9 +218,29 @@ func (s *buildSender) block(ids int) error {
 	return nil
 }
 
+// expect holds the events of the runs of the call that is about to be sent, until
+// release: theirs come first.
+func (s *buildSender) expect() {
+	s.release()
+	ids := make([]int64, len(s.input.Runs))
+	for i := range s.input.Runs {
+		ids[i], _ = strconv.ParseInt(s.input.Runs[i].ID, 10, 64)
+	}
+	s.expected = startersOf(ids)
+	s.p.client.firsts.expect(s.expected)
+}
+
+func (s *buildSender) release() {
+	s.p.client.firsts.release(s.expected, s.p.client.tell)
+	s.expected = nil
+}
+
 // session sends the call as it is filled.
 func (s *buildSender) session(t *tries) ([]any, error) {
 	p, in := s.p, &s.input
+	if p.client.hasListeners() {
+		s.expect()
+	}
 	in.MaxBytes = max(p.client.maxBody(), maxGraph)
 	in.Channels, in.Partition, in.Detail = p.channels(), p.number, s.detail.bytes()
 	k := p.keys
@@ -238,7 +261,7 @@ func (s *buildSender) session(t *tries) ([]any, error) {
 
 // tell passes the events of a new run to the process's own listeners.
 func (s *buildSender) tell(it *runItem, nowMS int64) {
-	if len(s.p.client.onEvent) == 0 || it.held || it.receipt.Existing || it.receipt.ID == 0 {
+	if !s.p.client.hasListeners() || it.held || it.receipt.Existing || it.receipt.ID == 0 {
 		return
 	}
 	for i := range it.nodes {
@@ -250,7 +273,7 @@ func (s *buildSender) tell(it *runItem, nowMS int64) {
 		if n.due != "" {
 			state = cyclone.StepScheduled
 		}
-		s.p.client.emit(cyclone.StepEvent{
+		s.p.client.tell(cyclone.StepEvent{
 			Type: cyclone.EventEnqueued, RunID: it.receipt.ID, Node: n.name, Kind: n.kind, Queue: it.queues[n.queue],
 			State: state, Attempt: 1, At: timeOf(nowMS),
 		})

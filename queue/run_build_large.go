@@ -9,6 +9,7 @@ import (
 // sendLarge stores a run chunk by chunk. A run that is not committed has no effect
 // and is removed when its time has passed.
 func (s *buildSender) sendLarge(it *runItem) {
+	defer s.release()
 	id, done := int64(0), 0
 	for done < len(it.nodes) {
 		end := s.chunkEnd(it, done)

@@ -8,7 +8,8 @@
 -- brings its key. The keys of transactions come behind.
 -- ARGV: lane, seq = session; worker = worker id; max_bytes = of one value of a transaction; max_signals = that a run may
 --   have queued; wake = channel prefix; events = channel; partition; partitions = how many there are;
---   detail = event details; stem = length of a run's key without its id; nq, then nq queue names;
+--   detail = event details, of the steps and then of what transactions enqueue; stem = length of a run's key without
+--   its id; listens = 1: answer what the ends bring about; nq, then nq queue names;
 --   n, then per step: shape, 'id:token', id, then what the shape says: result, output or body of a discarded step;
 --     keep-until ms; item for the sweep; j, j x (command, position of its key or 0, m, m x argument)
 --   shape: 'queue-index operation node flags attempt', then ' node,queue-index,lane-index,delay-ms' per dependent to count down
@@ -18,7 +19,8 @@
 --   commands: set value ttl-ms-or-0; delete; incrby n; hset (field value)...; sadd member...; rpush value...;
 --     signal id queue-index-of-a-single-task-or-0 name key payload; enqueue queue index, lane index, due, body;
 --     run position-of-building id deadline swept r, r x (queue index, lane index, 'run.node', due) as build has them
--- RETURNS: {0, now ms, {'id:token', 'lost', 'cancelled' or 'tx <command from 1> <reason>', ...}, the sweep has work 0/1, watched 0/1}
+-- RETURNS: {0, now ms, {'id:token', 'lost', 'cancelled' or 'tx <command from 1> <reason>', ...}, the sweep has work 0/1, watched 0/1,
+--   lines of the events of others: steps that may start, runs that have ended}
 --   or {status < 0}: -1 no session, -2 stale, -3 gap
 -- clock: Redis' own time in whole milliseconds, the only clock that decides anything.
 local function now_ms()
@@ -432,8 +434,8 @@ local results, history, stats, subs, paused = KEYS[7], KEYS[8], KEYS[9], KEYS[10
 local ids, sweep, runs, journals = KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local lane, seq, worker, max_bytes, max_signals = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local wake_channel, events, partition, partitions = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
-local detail, stem, nq = ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
-local NAMES_AT = 12 -- the queues' names come behind
+local detail, stem, listens, nq = ARGV[10], tonumber(ARGV[11]), ARGV[12] == '1', tonumber(ARGV[13])
+local NAMES_AT = 13 -- the queues' names come behind
 
 -- NUMBER has the texts of small numbers, which are slow to make.
 local NUMBER = setmetatable({}, {__index = function(known, n)
@@ -458,7 +460,7 @@ if state == REPLAY then
     refused[#refused + 1] = member
     refused[#refused + 1] = reason
   end
-  return {0, now, refused, sweep_has_work(now), redis.call('EXISTS', subs)}
+  return {0, now, refused, sweep_has_work(now), redis.call('EXISTS', subs), string.match(replay, '|(.*)$')}
 end
 if state ~= APPLY then
   return {state}
@@ -490,11 +492,15 @@ local function read_shape(text)
   return shape
 end
 
+local described = 0 -- follow-ups
 local function read_tx(cursor)
   local ops, at = {}, cursor + 1
   for k = 1, tonumber(ARGV[cursor]) do
     ops[k] = {kind = ARGV[at], key = tonumber(ARGV[at + 1]), n = tonumber(ARGV[at + 2]), at = at + 3}
     at = at + 3 + ops[k].n
+    if ops[k].kind == 'enqueue' then
+      ops[k].index, described = described, described + 1
+    end
   end
   return ops, at
 end
@@ -639,24 +645,34 @@ end
 redis.call('HDEL', ghosts, '')
 local listeners = redis.call('EXISTS', subs)
 local watched = listeners == 1
-local lines, refused, stored = {}, {}, {}
+local lines, brought, refused, stored = {}, {}, {}, {}
 local leases, gone, fresh, singles, undone, ended = {}, {}, {}, {}, {}, {}
 local completed, discarded, unblocked, begun, next_id = 0, 0, 0, 0, nil
 
 local function event(verb, q, id, detail_index, due)
+  return verb .. ' ' .. ARGV[NAMES_AT + q] .. ' ' .. id .. ' ' .. detail_index .. ' ' .. due
+end
+
+-- bring tells of what the end of a step has done to others.
+local function bring(line)
   if watched then
-    lines[#lines + 1] = verb .. ' ' .. ARGV[NAMES_AT + q] .. ' ' .. id .. ' ' .. detail_index .. ' ' .. due
+    lines[#lines + 1] = line
+  end
+  if listens then
+    brought[#brought + 1] = line
   end
 end
 
 -- start puts a step that has been waiting for others, or is new, where its time asks for.
-local function start(q, lane_index, id, due)
+local function start(q, lane_index, id, due, detail_index)
   if due > now then
     delay(FIXED, q, SCHEDULED, lane_index, id, due)
   else
     make_ready(q, lane_index, id)
   end
-  event('enqueued', q, id, '-', due > now and score(due) or 0)
+  if watched or listens then
+    bring(event('enqueued', q, id, detail_index, due > now and score(due) or 0))
+  end
 end
 
 local function follow_up(op)
@@ -665,14 +681,14 @@ local function follow_up(op)
   next_id = next_id + 1
   fresh[#fresh + 1] = id
   fresh[#fresh + 1] = ARGV[op.at + 3]
-  start(tonumber(ARGV[op.at]), tonumber(ARGV[op.at + 1]), id, due_at(ARGV[op.at + 2], now))
+  start(tonumber(ARGV[op.at]), tonumber(ARGV[op.at + 1]), id, due_at(ARGV[op.at + 2], now), n + op.index)
 end
 
 local function begin_run(op)
   local roots = tonumber(ARGV[op.at + 4])
   begin(KEYS[op.key], KEYS[tonumber(ARGV[op.at])], sweep, ARGV[op.at + 1], ARGV[op.at + 2], ARGV[op.at + 3] == '1', now)
   for at = op.at + 5, op.at + 1 + 4 * roots, 4 do
-    start(tonumber(ARGV[at]), tonumber(ARGV[at + 1]), ARGV[at + 2], due_at(ARGV[at + 3], now))
+    start(tonumber(ARGV[at]), tonumber(ARGV[at + 1]), ARGV[at + 2], due_at(ARGV[at + 3], now), '-')
   end
   begun, unblocked = begun + 1, unblocked + roots
 end
@@ -700,9 +716,9 @@ end
 local function set_out(q, lane_index, id, due)
   if haunted and redis.call('HEXISTS', ghosts, id) == 1 then
     redis.call('HSET', ghosts, id, 'r' .. ARGV[NAMES_AT + q])
-    event('enqueued', q, id, '-', 0)
+    bring(event('enqueued', q, id, '-', 0))
   else
-    start(q, lane_index, id, due)
+    start(q, lane_index, id, due, '-')
   end
 end
 
@@ -850,7 +866,7 @@ for i = 1, n do
   else
     end_step(item)
     if watched then
-      event(item.shape.op == 'd' and 'discarded' or 'completed', item.q, item.id, i - 1, 0)
+      lines[#lines + 1] = event(item.shape.op == 'd' and 'discarded' or 'completed', item.q, item.id, i - 1, 0)
     end
   end
   if item.found and (i == n or items[i + 1].found ~= item.found) then
@@ -882,10 +898,8 @@ if #singles > 0 then
 end
 
 settle_ended(runs, sweep, uniq, uniqof)
-if watched then
-  for _, line in ipairs(ended) do
-    lines[#lines + 1] = line
-  end
+for _, line in ipairs(ended) do
+  bring(line)
 end
 push_ready(FIXED, nq)
 wake_touched(FIXED, nq, NAMES_AT, paused, wake_channel, partition, now)
@@ -904,5 +918,6 @@ end
 if #lines > 0 then
   redis.call('PUBLISH', events, score(now) .. ' ' .. worker .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
 end
-answer(sess, lane, seq, table.concat(stored))
-return {0, now, refused, sweep_has_work(now), listeners}
+local said = listens and table.concat(brought, '\n') or nil
+answer(sess, lane, seq, table.concat(stored) .. (said and '|' .. said or ''))
+return {0, now, refused, sweep_has_work(now), listeners, said}
