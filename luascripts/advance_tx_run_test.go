@@ -87,7 +87,7 @@ func TestTxRefusesRuns(t *testing.T) {
 		l.equal(l.state(), before)
 
 		l.ended(l.single(luascripts.OpComplete, m[4], with(l.runOp("21")))) // in its last millisecond
-		l.equal(count(l, "run:21", "st=r"), 1)
+		l.equal([]int{count(l, "run:21", "st=r"), count(l, "run:21", "dl=")}, []int{1, 0})
 		l.now += 501
 		reply = l.advance(l.single(luascripts.OpComplete, m[5], with(set, l.runOp("29"))))
 		l.equal(reply.Refused, map[string]luascripts.TxRefusal{m[5]: unbuilt})
