@@ -106,6 +106,9 @@ func TestMaxmemorySweeps(t *testing.T) {
 		l.equal(l.sweep(l.sweepInput(l.opsOf("30", op("v", 0, "XR", ""), op("x", 0, "", ""), op("c", 0, "", "xR"), op("c", 1, "", "xR"),
 			op("b", 2, "", "xB"), op("f", 0, "X", "x")))), done)
 		l.equal(l.sweep(l.sweepInput()), []luascripts.SweepOutcome(nil))
+		put := l.sweepInput()
+		put.Put = []luascripts.SweepPut{{SweepItem: luascripts.SweepItem{Item: "c 7 8 name", Score: "5"}, New: true}}
+		l.equal(l.sweep(put), []luascripts.SweepOutcome(nil))
 		l.equal(l.forget(luascripts.ForgetInput{ID: "30", Last: true, Members: []string{"30.0", "30.1", "30.2"}}), true)
 		l.equal(l.content("run:30"), nothing)
 	})

@@ -97,13 +97,22 @@ type SweepInput struct {
 	Listens bool
 	// Done are items other than runs that are settled: they leave the sweep if
 	// their score is unchanged.
-	Done   []SweepItem
+	Done []SweepItem
+	// Put are items that come onto the sweep with their scores, before the operations
+	// and what is taken; it has room for them at maxmemory.
+	Put    []SweepPut
 	Queues []SweepQueue
 	Runs   []SweepRun
 }
 
 // SweepItem is one piece of work with its score, by which its taker holds it.
 type SweepItem struct{ Item, Score string }
+
+// SweepPut is an item to put on the sweep; New leaves one that is there as it is.
+type SweepPut struct {
+	SweepItem
+	New bool
+}
 
 // SweepCall fills c.
 func SweepCall(c *Call, k *SweepKeys, in *SweepInput) {
@@ -123,6 +132,10 @@ func SweepCall(c *Call, k *SweepKeys, in *SweepInput) {
 	c.arg(len(in.Done))
 	for _, item := range in.Done {
 		c.arg(item.Item, item.Score)
+	}
+	c.arg(len(in.Put))
+	for _, item := range in.Put {
+		c.arg(item.Item, item.Score, item.New)
 	}
 	c.arg(len(in.Runs))
 	for i := range in.Runs {

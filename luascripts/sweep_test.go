@@ -410,6 +410,23 @@ func TestSweepHoldsItems(t *testing.T) {
 	})
 }
 
+// TestSweepPutsItems, and leaves what is there where that is asked for.
+func TestSweepPutsItems(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.sweeping("5", 100)
+		l.sweeping("6", 100)
+		in := l.sweepInput()
+		at := func(item string, ms int) luascripts.SweepItem {
+			return luascripts.SweepItem{Item: item, Score: strconv.Itoa(start + ms)}
+		}
+		in.Put = []luascripts.SweepPut{{at("5", 7), true}, {at("6", 7), false}, {at("7", 0), true}}
+		in.Take = 2
+		l.equal(luascripts.ParseSweep(l.ok(luascripts.Sweep, l.sweepCall(in))).Taken, []luascripts.SweepItem{at("7", 3000)})
+		l.equal(l.content("sweep"), []string{"6@7", "5@100", "7@3000"})
+	})
+}
+
 // TestSweepTellsItsCaller of its events, whether or not anybody subscribes, and again
 // when the answer is lost.
 func TestSweepTellsItsCaller(t *testing.T) {

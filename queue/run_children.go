@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/luascripts"
 )
@@ -59,14 +57,14 @@ type heldChildren struct {
 // holdChildren puts what has to be told of children on the sweep.
 func (p *partition) holdChildren(ctx context.Context, children []*stored) (heldChildren, error) {
 	held := heldChildren{p: p, list: children, due: p.client.clock.nowMS() + childHold.Milliseconds()}
-	items := make([]redis.Z, len(children))
-	for i, s := range children {
-		items[i] = redis.Z{Score: float64(held.due), Member: s.childItem()}
-	}
-	if len(items) == 0 {
+	if len(children) == 0 {
 		return held, nil
 	}
-	return held, refine(p.client.rdb.ZAddNX(ctx, p.keys.sweep(), items...).Err())
+	items := make([]luascripts.SweepPut, len(children))
+	for i, s := range children {
+		items[i] = luascripts.SweepPut{SweepItem: luascripts.SweepItem{Item: s.childItem(), Score: strconv.FormatInt(held.due, 10)}, New: true}
+	}
+	return held, p.putOnSweep(ctx, items...)
 }
 
 // tell tells what became of the children. What does not get through now is the
@@ -91,7 +89,8 @@ func (s *stored) childItem() string {
 // AskChild has the outcome of a child run told to the claimed step again, as the signal
 // of the given name, if the child has ended: its end may have come when nothing could
 // be told, because the step's own run had ended before somebody opened it again. It is
-// not sent again, and safe to send again: an outcome is told once.
+// safe to repeat: an outcome is told once. It works at maxmemory; what it asks for comes
+// when there is room.
 func (s *Store) AskChild(ctx context.Context, c *Claimed, child cyclone.RunID, signal string) error {
 	d, err := s.client.join(ctx)
 	if err != nil {
@@ -103,5 +102,7 @@ func (s *Store) AskChild(ctx context.Context, c *Claimed, child cyclone.RunID, s
 		return err // else the child will tell by itself
 	}
 	item := strings.Join([]string{"c", child.String(), c.id(), signal}, " ")
-	return refine(p.client.rdb.ZAddNX(ctx, p.keys.sweep(), redis.Z{Score: float64(p.client.clock.nowMS()), Member: item}).Err())
+	return p.putOnSweep(ctx, luascripts.SweepPut{
+		SweepItem: luascripts.SweepItem{Item: item, Score: strconv.FormatInt(p.client.clock.nowMS(), 10)},
+	})
 }

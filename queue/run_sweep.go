@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/record"
 	"github.com/cyclone-queue/cyclone/luascripts"
@@ -150,6 +148,14 @@ func (p *partition) childOutcome(ctx context.Context, id cyclone.RunID) (payload
 	}), true, nil
 }
 
+// putOnSweep puts work on the sweep, also at maxmemory, where a bare command is refused.
+func (p *partition) putOnSweep(ctx context.Context, items ...luascripts.SweepPut) error {
+	call := sweepCall{p: p}
+	call.input.Put = items
+	_, err := call.send(ctx)
+	return err
+}
+
 // sweepNow does at once what an operation has left to do for a run, if there is such
 // a run of many steps. What it cannot do the workers do.
 func (p *partition) sweepNow(ctx context.Context, id cyclone.RunID) error {
@@ -161,8 +167,9 @@ func (p *partition) sweepNow(ctx context.Context, id cyclone.RunID) error {
 		return err
 	}
 	held := v.nowMS + p.hold()
-	if err := p.client.rdb.ZAdd(ctx, p.keys.sweep(), redis.Z{Score: float64(held), Member: v.text}).Err(); err != nil {
-		return refine(err)
+	item := luascripts.SweepItem{Item: v.text, Score: strconv.FormatInt(held, 10)}
+	if err := p.putOnSweep(ctx, luascripts.SweepPut{SweepItem: item}); err != nil {
+		return err
 	}
 	if v, err = p.loadRun(ctx, id); err != nil {
 		if errors.Is(err, errNoRun) {
@@ -170,5 +177,5 @@ func (p *partition) sweepNow(ctx context.Context, id cyclone.RunID) error {
 		}
 		return err
 	}
-	return p.settleRun(ctx, v, strconv.FormatInt(held, 10))
+	return p.settleRun(ctx, v, item.Score)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/cyclone-queue/cyclone/internal/testserver"
 	"github.com/cyclone-queue/cyclone/queue"
 	"github.com/cyclone-queue/cyclone/worker"
+	"github.com/cyclone-queue/cyclone/workflow/step"
 )
 
 // At maxmemory producers are refused and nothing of theirs is written, while
@@ -52,6 +54,43 @@ func TestMaxmemoryHoldsProducersBackWhileWorkersDrain(t *testing.T) {
 		}
 		l.UntilEmpty()
 	}, "--maxmemory", "16mb", "--maxmemory-policy", "noeviction")
+}
+
+// At maxmemory a child run can be cancelled, and the task that waits for it looks after
+// it without holding its slot; it is told when there is room.
+func TestMaxmemoryKeepsNoSlotForChildren(t *testing.T) {
+	t.Parallel()
+	testserver.EachReal(t, func(t *testing.T, s *testserver.RealServer) {
+		t.Parallel()
+		l := lab.New(t, s.Server)
+		ctx := context.Background()
+		child := cyclone.NewStep("child", func(cyclone.Context, string) (string, error) { return "", errors.New("it has run") })
+		var attempts atomic.Int32
+		def := task(func(ctx cyclone.Context, _ string) (string, error) {
+			attempts.Add(1)
+			err := step.Parallel(ctx,
+				func(ctx context.Context) error { return step.Sleep(ctx, "nap", time.Hour) },
+				func(ctx context.Context) error {
+					return purged(step.Run(ctx, "child", child, "", cyclone.WithQueue("unserved")))
+				})
+			return "told", err
+		})
+		w := l.Start(worker.Config{}, def)
+		run := lab.EnqueueTask(l, def, "")
+		l.UntilState(run, cyclone.StepWaiting)
+		page, err := l.Client().List(ctx, queue.ListQuery{Queue: "unserved", State: cyclone.StepReady})
+		if err != nil || len(page.Steps) != 1 {
+			l.Fatalf("%+v, %v", page, err)
+		}
+		must(l, l.Redis.ConfigSet(ctx, "maxmemory", "1").Err())
+		must(l, l.Client().Cancel(ctx, page.Steps[0].RunID))
+		must(l, l.Client().RunNow(ctx, run)) // the sleep is over: it looks after its child
+		l.Until("the task has run again and waits", func() bool {
+			return attempts.Load() == 2 && w.Health().Running == 0 && l.State(run) == cyclone.StepWaiting
+		})
+		must(l, l.Redis.ConfigSet(ctx, "maxmemory", "0").Err())
+		mustReturn(l, run, "told")
+	}, "--maxmemory-policy", "noeviction")
 }
 
 // fill enqueues until Redis is full and returns how many steps are stored.

@@ -7,7 +7,8 @@
 -- ARGV: lane, seq = session; wake = channel prefix; events = channel; cancels = channel; partition; detail = details of
 --   the operations' events; take = items to hold at the most; hold = ms that they are held; listens = 1: answer the
 --   events too; nq, then nq queue names;
---   ndone, then per settled item: item, score; nruns, then per run: id, gen = generation of the plan,
+--   ndone, then per settled item: item, score; nput, then per item to put on the sweep: item, score, new = 1: unless it
+--   is there; nruns, then per run: id, gen = generation of the plan,
 --   score = of its item, to take that off when all is done, or ''; keep = ms to hold the item for instead, or 0;
 --   nops, then per operation nine arguments:
 --   letter, node, queue index, lane index (1-3), was, to, due ('' now, '+ms' from now, or ms), limit, note
@@ -534,6 +535,14 @@ for _ = 1, ndone do
     redis.call('ZREM', sweep, ARGV[cursor])
   end
   cursor = cursor + 2
+end
+local nput = tonumber(ARGV[cursor])
+cursor = cursor + 1
+for _ = 1, nput do
+  if ARGV[cursor + 2] == '0' or not redis.call('ZSCORE', sweep, ARGV[cursor]) then
+    redis.call('ZADD', sweep, ARGV[cursor + 1], ARGV[cursor])
+  end
+  cursor = cursor + 3
 end
 
 local outcomes, index = {}, 0
