@@ -25,6 +25,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/cases"
 	"github.com/cyclone-queue/cyclone/bench/peers/internal/client"
@@ -39,12 +40,15 @@ type settings struct {
 	growth           bool
 	only, contenders string
 	rounds           int
+	limit            time.Duration
 	svg              string
 }
 
 const (
 	fullRounds  = 5
 	quickRounds = 1
+	// defaultLimit is what a whole run takes on a quiet machine of two cores.
+	defaultLimit = 25 * time.Minute
 
 	exitFailure = 1
 	exitUsage   = 2
@@ -124,6 +128,7 @@ func parse(args []string, errors io.Writer) (settings, error) {
 	flags.StringVar(&s.only, "only", "", "comma-separated `names` of cases: "+strings.Join(cases.Names(cases.All), ", "))
 	flags.StringVar(&s.contenders, "contenders", "", "comma-separated `names` of contenders: "+strings.Join(contender.Names(), ", "))
 	flags.IntVar(&s.rounds, "rounds", 0, fmt.Sprintf("rounds of every case (default %d, quick %d)", fullRounds, quickRounds))
+	flags.DurationVar(&s.limit, "limit", defaultLimit, "cases that take more than their share of this time have 3 rounds; 0 for no limit")
 	flags.StringVar(&s.svg, "svg", "", "write charts into the folder `DIR`")
 	if err := flags.Parse(args); err != nil {
 		return s, err
@@ -134,6 +139,8 @@ func parse(args []string, errors io.Writer) (settings, error) {
 		bad = fmt.Errorf("no arguments are taken: %q", flags.Args())
 	case s.rounds < 0:
 		bad = fmt.Errorf("-rounds must not be negative: %d", s.rounds)
+	case s.limit < 0:
+		bad = fmt.Errorf("-limit must not be negative: %s", s.limit)
 	}
 	if bad != nil {
 		fmt.Fprintln(errors, "peers:", bad)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -147,6 +148,29 @@ func TestAContenderThatFailsIsNamed(t *testing.T) {
 	}
 }
 
+// A run that takes too long has fewer rounds, and says so.
+func TestALateRunHasFewerRounds(t *testing.T) {
+	t.Parallel()
+	needRedis(t)
+	who, err := contender.Pick(contender.Floor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := cases.Pick("singles-1", false, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, progress bytes.Buffer
+	s := settings{rounds: 5, limit: time.Nanosecond}
+	if err := measureAt(t.Context(), s, stage.Tiny, chosen, who, &out, &progress); err != nil {
+		t.Fatal(err)
+	}
+	if said := progress.String(); !strings.Contains(said, "round 3 of 5") || strings.Contains(said, "round 4 of 5") ||
+		!strings.Contains(said, "2 rounds are left out") {
+		t.Errorf("said:\n%s", said)
+	}
+}
+
 // A server that cannot be started again fails its contender, and nobody else.
 func TestAServerThatStaysAwayIsNamed(t *testing.T) {
 	t.Parallel()
@@ -208,6 +232,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"-growth -only drain", `no case is named "drain"`},
 		{"-contenders nobody", `no contender is named "nobody"`},
 		{"-rounds -1", "-rounds must not be negative"},
+		{"-limit -1s", "-limit must not be negative"},
 		{"drain", "no arguments are taken"},
 		{"-unheard-of", "not defined"},
 	} {

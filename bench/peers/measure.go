@@ -70,7 +70,7 @@ func measureAt(ctx context.Context, s settings, scale stage.Scale, chosen []case
 	if len(runner.Stages) == 0 {
 		return errors.New("nobody can take part")
 	}
-	interrupted := runCases(ctx, runner, chosen, &r)
+	interrupted := runCases(ctx, runner, s.limit, chosen, &r)
 	r.Seconds = time.Since(began).Seconds()
 	r.Contenders = described(runner.Stages)
 	r.Targets = report.Judge(r.Results)
@@ -93,9 +93,13 @@ func open(ctx context.Context, c contender.Contender, o server.Options, scale st
 	return stage.Open(ctx, c, o, scale)
 }
 
-func runCases(ctx context.Context, runner *run.Runner, chosen []cases.Case, r *report.Report) error {
+func runCases(ctx context.Context, runner *run.Runner, limit time.Duration, chosen []cases.Case, r *report.Report) error {
 	began := time.Now()
 	for i, c := range chosen {
+		// A case may take twice its share of the time that is left.
+		share := (limit - time.Since(began)) / time.Duration(len(chosen)-i)
+		begun := time.Now()
+		runner.Late = func() bool { return limit > 0 && time.Since(begun) > 2*share }
 		fmt.Fprintf(runner.Progress, "[%d/%d, %s] %s: %s\n", i+1, len(chosen), time.Since(began).Round(time.Second), c.Name, c.Title)
 		result, err := runner.Run(ctx, c)
 		if err != nil {

@@ -29,7 +29,7 @@ func payload(name string, bytes, most int) Case {
 			if err != nil {
 				return nil, err
 			}
-			sample, err := drained(ctx, s, contender.ForDrain, wire.Produce{}, wire.Work{Expect: jobs}, nil)
+			sample, err := drained(ctx, s, contender.ForDrain, wire.Produce{}, wire.Work{Expect: jobs}, map[string]int{wire.Bytes: bytes})
 			if err == nil {
 				sample[stage.EnqueuedPerSecond] = filled[stage.JobsPerSecond]
 			}

@@ -134,7 +134,7 @@ func (l *natsLibrary) Work(ctx context.Context, how client.Worker) (func() error
 			settle(message)
 			<-slots
 		})
-	}, jetstream.PullMaxMessages(setting(l.settings, "prefetch", 500)))
+	}, jetstream.PullMaxMessages(l.prefetch()))
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +146,14 @@ func (l *natsLibrary) Work(ctx context.Context, how client.Worker) (func() error
 		defer mu.Unlock()
 		return errors.Join(failures, l.connection.FlushTimeout(10*time.Second))
 	}, nil
+}
+
+// natsAhead is how much is fetched ahead of the handlers at most: a client that falls
+// behind by more than its buffers is thrown out.
+const natsAhead = 16 << 20
+
+func (l *natsLibrary) prefetch() int {
+	return min(setting(l.settings, "prefetch", 500), max(1, natsAhead/setting(l.settings, wire.Bytes, 1)))
 }
 
 func natsSettle(ctx context.Context, message jetstream.Msg, how client.Worker) error {

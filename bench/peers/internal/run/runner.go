@@ -20,7 +20,13 @@ type Runner struct {
 	Scale    stage.Scale
 	Rounds   int
 	Progress io.Writer
+	// Late tells, when it is set, that the run takes longer than it may: then a case
+	// ends after leastRounds.
+	Late func() bool
 }
+
+// leastRounds are measured however late it is.
+const leastRounds = 3
 
 // entry is one contender's part in the case that is being run.
 type entry struct {
@@ -54,6 +60,10 @@ func (r *Runner) Run(ctx context.Context, c cases.Case) (Result, error) {
 		rounds = min(rounds, c.MaxRounds)
 	}
 	for round := range rounds {
+		if round >= leastRounds && r.Late != nil && r.Late() {
+			fmt.Fprintf(r.Progress, "      %d rounds are left out: the run takes too long\n", rounds-round)
+			break
+		}
 		// Another one begins each time, so that none always meets the warmer machine.
 		for i := range entries {
 			r.turn(ctx, c, entries[(i+round)%len(entries)], round)

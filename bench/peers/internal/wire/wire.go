@@ -128,6 +128,7 @@ const (
 	Servers     = "servers"     // workers in one process
 	Poll        = "poll"        // ms between two looks for work
 	Partitions  = "partitions"
+	Bytes       = "bytes"   // of a payload, where it is large, for clients that fetch ahead
 	Persist     = "persist" // 1 when the run persists, for clients that have to ask for it
 )
 
