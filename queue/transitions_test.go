@@ -26,7 +26,8 @@ func TestStatesPage(t *testing.T) {
 	}
 	page := string(raw)
 	page = between(t, page, "diagram", diagram())
-	page = between(t, page, "table", table())
+	page = between(t, page, "table", table(Transitions()))
+	page = between(t, page, "nodes", table(NodeTransitions()))
 	if *updateDocs {
 		if err := os.WriteFile(statesPage, []byte(page), 0o644); err != nil {
 			t.Fatal(err)
@@ -58,10 +59,10 @@ func nameOf(s cyclone.StepState) string {
 	return "`" + string(s) + "`"
 }
 
-func table() string {
+func table(transitions []Transition) string {
 	var b strings.Builder
 	b.WriteString("\n| from | verb | when | to | script |\n| --- | --- | --- | --- | --- |\n")
-	for _, tr := range Transitions() {
+	for _, tr := range transitions {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | `%s.lua` |\n", nameOf(tr.From), tr.Verb, tr.When, nameOf(tr.To), tr.Script)
 	}
 	b.WriteString("\n")
