@@ -5,14 +5,14 @@ var Enqueue = load("enqueue")
 
 // EnqueueKeys are the fixed keys of Enqueue.
 type EnqueueKeys struct {
-	Steps, Sess, Uniq, UniqOf, UniqX, IDs, Subs, Stats, Paused string
+	Steps, Sess, Uniq, UniqOf, UniqX, IDs, Subs, Stats, Paused, Offers, Handed string
 }
 
 // EnqueueQueue is one queue that a call puts steps into.
 type EnqueueQueue struct {
-	Name               string
-	Scheduled, Waiters string
-	Ready              [3]string
+	Name                       string
+	Leased, Scheduled, Waiters string
+	Ready                      [3]string
 }
 
 // EnqueueGroup is a number of steps of one queue and lane that are ready now
@@ -53,10 +53,10 @@ type EnqueueInput struct {
 // EnqueueCall fills c. Strings are passed by reference and must stay as they
 // are until the call has returned.
 func EnqueueCall(c *Call, k *EnqueueKeys, in *EnqueueInput) {
-	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Uniq, k.UniqOf, k.UniqX, k.IDs, k.Subs, k.Stats, k.Paused)
+	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Uniq, k.UniqOf, k.UniqX, k.IDs, k.Subs, k.Stats, k.Paused, k.Offers, k.Handed)
 	for i := range in.Queues {
 		q := &in.Queues[i]
-		c.Keys = append(c.Keys, q.Scheduled, q.Waiters, q.Ready[0], q.Ready[1], q.Ready[2])
+		c.Keys = append(c.Keys, q.Leased, q.Scheduled, q.Waiters, q.Ready[0], q.Ready[1], q.Ready[2])
 	}
 	c.arg(in.Session.Lane, in.Session.Seq, in.Block, in.MaxBytes,
 		in.Channels.Wake, in.Channels.Events, in.Partition, in.Detail, len(in.Queues))

@@ -1,8 +1,9 @@
 -- enqueue: stores the bodies of new steps and puts each into ready or scheduled, all or nothing but for
--- unique conflicts, which are answered per item. Wakes one idle worker per queue that got work.
+-- unique conflicts, which are answered per item. Wakes one idle worker per queue that got work. A step that comes alone,
+-- to a queue without other work, is handed over to a worker that has offered a slot: leased and sent to it at once.
 -- Never begins with a harmless write: at maxmemory it must be refused before anything is stored.
--- KEYS: steps sess uniq uniqof uniqx ids subs stats paused
--- KEYS per queue: scheduled waiters ready_h ready_d ready_l
+-- KEYS: steps sess uniq uniqof uniqx ids subs stats paused offers handed
+-- KEYS per queue: leased scheduled waiters ready_h ready_d ready_l
 -- The ids come from a block that an earlier call on the same lane was given. A write that is lost takes the
 -- lane's number along, so a block is never written twice; what could be handed out twice is looked at once a block.
 -- ARGV: lane, seq = session; block = ids wanted for later calls; max_bytes = limit of one body;
@@ -20,10 +21,10 @@
 --@include holder
 --@include stats
 --@include ids
-local FIXED, PER_QUEUE = 9, 5
+local FIXED, PER_QUEUE = 11, 6
 local IDS_LOST, TOO_LARGE = -4, -5
 local steps, sess, uniq, uniqof, uniqx = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local ids, subs, stats, paused = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local ids, subs, stats, paused, offers, handed = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local lane, seq, block, max_bytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local wake_channel, events, partition, detail, nq = ARGV[5], ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
 local names = 9 -- the queues' names come behind
@@ -31,7 +32,9 @@ local names = 9 -- the queues' names come behind
 local function key(q, offset)
   return KEYS[FIXED + (q - 1) * PER_QUEUE + offset]
 end
-local SCHEDULED, WAITERS, READY = 1, 2, 2
+local LEASED, SCHEDULED, WAITERS, READY = 1, 2, 3, 3
+-- HAND_OVER_BYTES bounds a body that is sent to the worker, PAD keeps the lease set out of its O(n) compact encoding.
+local HAND_OVER_BYTES, PAD = 16384, string.rep('.', 65)
 
 -- Guard.
 local state, replay = session(sess, lane, seq)
@@ -95,16 +98,68 @@ end
 
 cursor = at + 1
 for _ = 1, ngroups do
+  local n, first = tonumber(ARGV[cursor + 2]), cursor + 3
+  redis.call('HSET', steps, unpack(ARGV, first, first + 2 * n - 1))
+  added = added + n
+  cursor = first + 3 * n
+end
+
+-- taker returns the worker that came last to the line of a queue, if it offers a slot, can hear of it, and nothing else is
+-- ready; and its offer, 'token lease-ms'.
+local function taker(q)
+  local newest = redis.call('ZRANGE', key(q, WAITERS), -1, -1, 'WITHSCORES')
+  if not newest[1] then
+    return nil
+  end
+  if tonumber(newest[2]) < now then
+    redis.call('DEL', offers)
+    return nil
+  end
+  local offer = redis.call('HGET', offers, newest[1])
+  if not offer or redis.call('HEXISTS', paused, ARGV[names + q]) == 1
+    or redis.call('EXISTS', key(q, READY + 1), key(q, READY + 2), key(q, READY + 3)) > 0
+    or redis.call('PUBLISH', wake_channel .. newest[1], '') == 0 then
+    return nil
+  end
+  return newest[1], offer
+end
+
+-- hand_over leases a step to an idle worker and sends it there. The worker asks with its next turn for what it has not heard.
+local function hand_over(q, l, id, body)
+  local worker, offer = taker(q)
+  if not worker then
+    return false
+  end
+  local token, lease_ms = string.match(offer, '^(%S+) (%d+)$')
+  local expiry = now + tonumber(lease_ms)
+  local text = l .. ' ' .. id .. ' ' .. token .. ' ' .. score(expiry) .. ' ' .. ARGV[names + q]
+  redis.call('ZREM', key(q, WAITERS), worker)
+  redis.call('HDEL', offers, worker)
+  redis.call('ZADD', key(q, LEASED), score(expiry * 16 + (l - 1) * 2), id .. ':' .. token, '+inf', PAD)
+  redis.call('HSET', handed, worker, text)
+  redis.call('PUBLISH', wake_channel .. worker, partition .. ' ' .. text .. '\n' .. body)
+  if watched then
+    event('enqueued', q, id, 0)
+    redis.call('PUBLISH', events, score(now) .. '\n' .. lines[1] .. '\n\n' .. detail)
+    redis.call('PUBLISH', events, score(now) .. ' ' .. worker .. '\nclaimed ' .. ARGV[names + q] .. ' ' .. id .. ' 0 0\n\n' .. detail)
+    lines = {}
+  end
+  return true
+end
+
+cursor = at + 1
+for _ = 1, ngroups do
   local q, l, n = tonumber(ARGV[cursor]), tonumber(ARGV[cursor + 1]), tonumber(ARGV[cursor + 2])
   local first = cursor + 3
-  redis.call('HSET', steps, unpack(ARGV, first, first + 2 * n - 1))
-  redis.call('LPUSH', key(q, READY + l), unpack(ARGV, first + 2 * n, first + 3 * n - 1))
-  touched[q] = true
-  added = added + n
-  if watched then
-    for i = first + 2 * n, first + 3 * n - 1 do
-      event('enqueued', q, ARGV[i], 0)
-      index = index + 1
+  local alone = n == 1 and ngroups == 1 and nitems == 0 and listened and #ARGV[first + 1] <= HAND_OVER_BYTES
+  if not (alone and hand_over(q, l, ARGV[first], ARGV[first + 1])) then
+    redis.call('LPUSH', key(q, READY + l), unpack(ARGV, first + 2 * n, first + 3 * n - 1))
+    touched[q] = true
+    if watched then
+      for i = first + 2 * n, first + 3 * n - 1 do
+        event('enqueued', q, ARGV[i], 0)
+        index = index + 1
+      end
     end
   end
   cursor = first + 3 * n

@@ -17,6 +17,15 @@ type way struct{ verb, when, script string }
 var drive = map[way]func(l *lab){
 	{"enqueue", "due at once", "enqueue"}: func(l *lab) { l.enqueueAll() },
 	{"enqueue", "due later", "enqueue"}:   func(l *lab) { l.enqueueAll(due("+1")) },
+	{"enqueue", "alone, to a worker that offers a slot", "enqueue"}: func(l *lab) {
+		l.put(l.rdb.Del(ctx, l.key("ready:q:h"), l.key("ready:q:d"), l.key("ready:q:l")))
+		for _, id := range everyStep {
+			if l.stateOf(id) == "" {
+				l.offer("idle")
+				l.enqueuePlain(id)
+			}
+		}
+	},
 	{"replace", "due at once, never claimed", "enqueue"}: func(l *lab) {
 		l.enqueue(item("50", unique("U", 0, replace)))
 	},

@@ -10,7 +10,7 @@ var Turn = load("turn")
 
 // TurnKeys are the fixed keys of Turn.
 type TurnKeys struct {
-	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, Results, History, Stats, Subs, Paused, Sweep string
+	Steps, Sess, Ghosts, Tries, Uniq, UniqOf, Results, History, Stats, Subs, Paused, Sweep, Offers, Handed string
 }
 
 // TurnQueue is one queue that a turn settles in or claims from.
@@ -61,6 +61,8 @@ type TurnInput struct {
 	Channels            Channels
 	Partition           int
 	Detail              []byte
+	Offer               bool   // a step may be handed over while the worker stands in line
+	Got                 string // id:token of one that was and has arrived, or ""
 	Queues              []TurnQueue
 	Claims              []TurnClaim
 	Groups              []TurnGroup
@@ -69,19 +71,20 @@ type TurnInput struct {
 // TurnCall fills c. Strings are passed by reference and must stay as they are
 // until the call has returned.
 func TurnCall(c *Call, k *TurnKeys, in *TurnInput) {
-	size := 15 + 2*len(in.Queues) + 3*len(in.Claims)
+	size := 17 + 2*len(in.Queues) + 3*len(in.Claims)
 	for g := range in.Groups {
 		size += 3 + 3*len(in.Groups[g].IDs) + len(in.Groups[g].Extra)
 	}
 	c.Args = slices.Grow(c.Args, size)
-	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Tries, k.Uniq, k.UniqOf, k.Results, k.History, k.Stats, k.Subs, k.Paused, k.Sweep)
+	c.Keys = append(c.Keys, k.Steps, k.Sess, k.Ghosts, k.Tries, k.Uniq, k.UniqOf, k.Results, k.History, k.Stats, k.Subs, k.Paused, k.Sweep, k.Offers, k.Handed)
 	for i := range in.Queues {
 		q := &in.Queues[i]
 		c.Keys = append(c.Keys, q.Leased, q.Scheduled, q.Retrying, q.Snoozed, q.Waiting, q.Completed, q.Discarded, q.Cancelled,
 			q.Waiters, q.Ready[0], q.Ready[1], q.Ready[2])
 	}
 	c.arg(in.Session.Lane, in.Session.Seq, in.Worker, in.Token, in.LeaseMS, in.WaitMS, in.Wanted,
-		in.MaxReap, in.MaxPromote, in.Channels.Wake, in.Channels.Events, in.Partition, in.Detail, len(in.Queues))
+		in.MaxReap, in.MaxPromote, in.Channels.Wake, in.Channels.Events, in.Partition, in.Detail, in.Offer, in.Got,
+		len(in.Queues))
 	for i := range in.Queues {
 		c.arg(&in.Queues[i].Name)
 	}
@@ -130,6 +133,14 @@ type TurnReply struct {
 	More     bool              // there may be more to claim at once
 	Watched  bool              // somebody subscribes to events
 	Sweep    bool              // the sweep has work that is due
+	Handed   *HandedOver       // what was handed over and has not arrived, nil for nothing
+}
+
+// HandedOver is a step that was leased to a worker which had offered a slot.
+type HandedOver struct {
+	Queue, Lane     int // indexes from 0
+	ID, Token, Body string
+	ExpiryMS        int64 // of its lease
 }
 
 // ParseTurn reads a reply.
@@ -145,6 +156,11 @@ func ParseTurn(reply []any) TurnReply {
 			Queue: int(integer(claim, 0)) - 1, Lane: int(integer(claim, 1)) - 1,
 			IDs: strings.Split(text(claim, 2), " "), Bodies: texts(list(claim, 3)),
 		})
+	}
+	if h := list(reply, 10); len(h) > 0 {
+		out.Handed = &HandedOver{
+			Queue: int(integer(h, 0)) - 1, Lane: int(integer(h, 1)) - 1, ID: text(h, 2), Token: text(h, 3), ExpiryMS: integer(h, 4), Body: text(h, 5),
+		}
 	}
 	return out
 }

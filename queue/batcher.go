@@ -243,7 +243,7 @@ func (s *batchSender) build(p *partition, l *lane, batch []*item) (replicas int)
 	k := p.keys
 	luascripts.EnqueueCall(&s.call, &luascripts.EnqueueKeys{
 		Steps: k.steps(), Sess: k.sess(), Uniq: k.uniq(), UniqOf: k.uniqof(), UniqX: k.uniqx(),
-		IDs: k.ids(), Subs: k.subs(), Stats: k.stats(), Paused: k.paused(),
+		IDs: k.ids(), Subs: k.subs(), Stats: k.stats(), Paused: k.paused(), Offers: k.offers(), Handed: k.handed(),
 	}, in)
 	return replicas
 }
@@ -290,7 +290,7 @@ func (s *batchSender) queue(p *partition, name string) int {
 	}
 	k := p.keys.queue(name)
 	s.input.Queues = append(s.input.Queues, luascripts.EnqueueQueue{
-		Name: name, Scheduled: k.scheduled, Waiters: k.waiters, Ready: k.ready,
+		Name: name, Leased: k.leased, Scheduled: k.scheduled, Waiters: k.waiters, Ready: k.ready,
 	})
 	return len(s.input.Queues) - 1
 }

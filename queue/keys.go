@@ -90,7 +90,7 @@ func newPartitionKeys(prefix string, p int) *partitionKeys {
 var fixedNames = [...]string{
 	"steps", "ids", "ghosts", "tries", "sess", "sessx", "uniq", "uniqof", "uniqx",
 	"results", "history", "workers", "queues", "paused", "stats", "subs", "events", "cancel",
-	"sweep", "runs", "journals", "building",
+	"sweep", "runs", "journals", "building", "offers", "handed",
 }
 
 const (
@@ -116,7 +116,16 @@ const (
 	keyRuns
 	keyJournals
 	keyBuilding
+	keyOffers
+	keyHanded
 )
+
+// offers is a hash: worker that offers a slot → token and lease of a step that is
+// handed over to it.
+func (pk *partitionKeys) offers() string { return pk.fixed[keyOffers] }
+
+// handed is a hash: worker → the step that was handed over to it, until its next turn.
+func (pk *partitionKeys) handed() string { return pk.fixed[keyHanded] }
 
 // steps is a hash: id, or run.node of a run of many steps, → envelope. The
 // envelope under the id of a run of many steps holds its graph.

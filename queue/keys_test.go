@@ -62,7 +62,7 @@ func buildKeys(ks *keyspace, p int, queue, worker string) map[string]keyParts {
 		"uniq": pk.uniq(), "uniqof": pk.uniqof(), "uniqx": pk.uniqx(), "results": pk.results(), "history": pk.history(),
 		"workers": pk.workers(), "queues": pk.queues(), "paused": pk.paused(), "stats": pk.stats(), "subs": pk.subs(),
 		"events": pk.events(), "cancel": pk.cancel(), "sweep": pk.sweep(), "runs": pk.runs(), "journals": pk.journals(),
-		"building": pk.building(),
+		"building": pk.building(), "offers": pk.offers(), "handed": pk.handed(),
 	} {
 		keys[key] = keyParts{Prefix: ks.prefix, Partition: p, Name: name}
 	}

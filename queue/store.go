@@ -110,6 +110,12 @@ type TurnRequest struct {
 	// Wait is the life of a new registration among the waiters when the claim falls
 	// short, 0 for none. Every turn first takes its worker out of all lines.
 	Wait time.Duration
+	// Offer lets one step be handed over while the worker stands in line. Such a turn
+	// takes all of the worker's queues.
+	Offer bool
+	// Got is what was handed over last and has arrived, nil for nothing. It goes with
+	// every turn until one has succeeded.
+	Got *Claimed
 }
 
 // TurnReply is what a turn brought.
@@ -117,6 +123,12 @@ type TurnReply struct {
 	// Claimed holds the new leases, which end LeaseUntil at the earliest.
 	Claimed    []Claimed
 	LeaseUntil time.Time
+	// Handed is a step that was handed over by an earlier offer and has not arrived,
+	// nil for none. Its lease ends HandedUntil at the earliest.
+	Handed      *Claimed
+	HandedUntil time.Time
+	// Offer is what the turn offers from now on.
+	Offer Offer
 	// Lost tells, by index into Settle, which settlements did not count, and why:
 	// [cyclone.ErrLeaseLost] or [cyclone.ErrCancelled].
 	Lost map[int]error
@@ -180,6 +192,7 @@ func (s *Store) Leave(ctx context.Context, queues []string) error {
 		for _, q := range queues {
 			pipe.ZRem(ctx, p.keys.queue(q).waiters, s.worker)
 		}
+		pipe.HDel(ctx, p.keys.offers(), s.worker)
 	}
 	pipe.HDel(ctx, d.parts[0].keys.workers(), s.worker)
 	_, err = pipe.Exec(ctx)

@@ -23,6 +23,7 @@ type Transition struct {
 var transitions = []Transition{
 	{"", "enqueue", "due at once", cyclone.StepReady, "enqueue"},
 	{"", "enqueue", "due later", cyclone.StepScheduled, "enqueue"},
+	{"", "enqueue", "alone, to a worker that offers a slot", cyclone.StepRunning, "enqueue"},
 
 	{cyclone.StepScheduled, "promote", "its time has come", cyclone.StepReady, "turn"},
 	{cyclone.StepRetrying, "promote", "its time has come", cyclone.StepReady, "turn"},

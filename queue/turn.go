@@ -53,6 +53,10 @@ func (t *turn) build(p *partition, worker string, req *TurnRequest) {
 	in.Worker, in.Token = worker, newToken(worker)
 	in.LeaseMS, in.Wanted = req.Lease.Milliseconds(), req.Wanted
 	in.WaitMS = req.Wait.Milliseconds()
+	in.Offer = req.Offer
+	if req.Got != nil {
+		in.Got = req.Got.member
+	}
 	in.Channels, in.Partition = p.channels(), p.number
 	for _, room := range req.Queues {
 		in.Queues[t.queue(room.Queue)].Room = room.N
@@ -68,6 +72,7 @@ func (t *turn) build(p *partition, worker string, req *TurnRequest) {
 	luascripts.TurnCall(&t.call, &luascripts.TurnKeys{
 		Steps: k.steps(), Sess: k.sess(), Ghosts: k.ghosts(), Tries: k.tries(), Uniq: k.uniq(), UniqOf: k.uniqof(),
 		Results: k.results(), History: k.history(), Stats: k.stats(), Subs: k.subs(), Paused: k.paused(), Sweep: k.sweep(),
+		Offers: k.offers(), Handed: k.handed(),
 	}, in)
 }
 

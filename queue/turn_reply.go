@@ -25,6 +25,10 @@ func (t *turn) read(reply []any, sent time.Time) *TurnReply {
 		}
 	}
 	t.readClaims(&raw, out)
+	t.readHanded(&raw, out, sent)
+	if t.req.Offer {
+		out.Offer = Offer{token: t.input.Token, sent: sent, nowMS: raw.NowMS}
+	}
 	if len(t.p.client.onEvent) > 0 {
 		t.tell(out)
 	}
@@ -91,16 +95,23 @@ func (t *turn) tell(out *TurnReply) {
 		}
 	}
 	for i := range out.Claimed {
-		c := &out.Claimed[i]
-		kind, node := c.names()
-		attempt := 1
-		if c.Envelope != nil {
-			attempt = c.Envelope.Failures + 1
-		}
-		t.p.client.emit(cyclone.StepEvent{
-			Type: cyclone.EventClaimed, RunID: c.ID, Node: node, Kind: kind, Queue: c.Queue,
-			State: cyclone.StepRunning, Attempt: attempt, At: out.Now, Worker: workerOf(t.input.Token),
-		})
+		t.p.client.emit(out.Claimed[i].event(out.Now, workerOf(t.input.Token)))
+	}
+	if out.Handed != nil {
+		t.p.client.emit(out.Handed.event(out.Now, workerOf(t.input.Token)))
+	}
+}
+
+// event is that of the claim.
+func (c *Claimed) event(now time.Time, worker string) cyclone.StepEvent {
+	kind, node := c.names()
+	attempt := 1
+	if c.Envelope != nil {
+		attempt = c.Envelope.Failures + 1
+	}
+	return cyclone.StepEvent{
+		Type: cyclone.EventClaimed, RunID: c.ID, Node: node, Kind: kind, Queue: c.Queue,
+		State: cyclone.StepRunning, Attempt: attempt, At: now, Worker: worker,
 	}
 }
 

@@ -16,6 +16,8 @@ type Signals struct {
 	// Wake: a partition has work for a worker that stood in line. -1 means that
 	// the subscription is new, so that one may have been missed anywhere.
 	Wake func(partition int)
+	// Handed: a step has come by an offer of one of the worker's turns.
+	Handed func(*Handed)
 	// Cancel: a step was cancelled or deleted while it was ready or running.
 	Cancel func(step StepID)
 	// Trouble: the subscription failed and is tried again.
@@ -45,7 +47,9 @@ func (s *Store) Listen(ctx context.Context, sig Signals) error {
 			if m.Channel == channels[0] {
 				if p, err := strconv.Atoi(m.Payload); err == nil {
 					sig.Wake(p)
-				}
+				} else if h := d.readHanded(m.Payload); h != nil {
+					sig.Handed(h)
+				} // else it was asked whether anybody hears
 				return
 			}
 			for id := range strings.FieldsSeq(m.Payload) {

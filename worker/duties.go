@@ -20,6 +20,7 @@ func (w *Worker) listen(ctx context.Context, ready chan<- struct{}) {
 			once.Do(func() { close(ready) })
 			w.wake(p)
 		},
+		Handed:  w.handed,
 		Cancel:  w.cancelled,
 		Trouble: func(err error) { w.trouble("listen", err) },
 	})

@@ -153,7 +153,8 @@ func TestCancelOvertakesClaim(t *testing.T) {
 		synctest.Wait()
 
 		slow.set(100 * time.Millisecond)
-		run, err := cyclone.EnqueueAction(t.Context(), here.client, mail, "x")
+		// A step with a unique key is not handed over: it has to be claimed.
+		run, err := cyclone.EnqueueAction(t.Context(), here.client, mail, "x", cyclone.WithUnique(cyclone.Unique{Key: "x"}))
 		if err != nil {
 			t.Fatal(err)
 		}

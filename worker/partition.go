@@ -27,6 +27,9 @@ type partition struct {
 	pause   time.Duration // after a failed turn
 	until   time.Time     // no turn before
 
+	offer queue.Offer    // of the last turn: a step may come without one
+	got   *queue.Claimed // has come so, and no turn has said so yet
+
 	advances outbox // settlements that change more than their step
 	pauses   outbox // of suspended tasks
 	records  recorder

@@ -117,6 +117,7 @@ func (w *Worker) prepare(p *partition) *exchange {
 		p.window = window // nothing is taken, so these queues are still to be looked at
 	}
 	x.all = len(queues) == len(w.cfg.Queues)
+	x.req.Offer, x.req.Got = x.all && x.slots > 0, p.got
 	x.req.Queues = w.rooms(queues, x.slots)
 	x.req.Claim = w.quotas(queues, x.req.Queues, x.slots)
 	for _, room := range x.req.Queues {
@@ -193,11 +194,9 @@ func (w *Worker) take(x *exchange, reply *queue.TurnReply) {
 		}
 		a := &attempts[i]
 		a.init(from, c, reply.LeaseUntil)
-		w.attempts.add(a)
-		if w.unbegun == nil {
-			w.unbegun = a
-		}
+		w.enlist(a)
 	}
+	w.bring(x, reply, from)
 	if p.flight == 0 {
 		p.cancelled = nil
 	}

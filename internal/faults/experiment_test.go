@@ -325,7 +325,7 @@ func (p *plant) judge() {
 		p.Errorf("Audit: %+v (%v)", report.Findings, err)
 	}
 	for _, left := range p.lab.Leftovers() {
-		if !strings.Contains(left, ":workers ") && !strings.Contains(left, ":waiters:") && !strings.Contains(left, ":completed:") &&
+		if !strings.Contains(left, ":workers ") && !strings.Contains(left, ":waiters:") && !strings.Contains(left, ":offers ") && !strings.Contains(left, ":completed:") &&
 			!strings.Contains(left, ":steps ") && !strings.Contains(left, ":results ") && !strings.Contains(left, ":history ") && !strings.Contains(left, ":tries ") {
 			p.Errorf("left over: %s", left)
 		}

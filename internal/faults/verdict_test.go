@@ -221,7 +221,7 @@ func (c *campaign) judgeRetention() {
 		}
 	}
 	left := slices.DeleteFunc(c.lab.Leftovers(), func(text string) bool {
-		return strings.Contains(text, ":workers ") || strings.Contains(text, ":waiters:") || strings.Contains(text, ":subs ")
+		return strings.Contains(text, ":workers ") || strings.Contains(text, ":waiters:") || strings.Contains(text, ":offers ") || strings.Contains(text, ":subs ")
 	})
 	if len(left) > 0 {
 		c.Errorf("%d entries are left over, the first ones %q", len(left), left[:min(len(left), 20)])

@@ -19,6 +19,7 @@ type Coverage struct {
 	GhostsOfReady, GhostsOfSettled, GhostsOfReaped  int
 	GhostsTurned                                    int // by a retry
 	LostStarted, LostUnstarted, Poisoned, Confirmed int
+	HandedOver                                      int // steps that were handed over to an idle worker
 	Full, FullReplays, FullDrained                  int // enqueues that were refused; calls that were not
 
 	// Runs of many steps, tasks with recorded steps, signals.

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cyclone-queue/cyclone/internal/model"
 )
@@ -24,7 +25,7 @@ func (a *auditor) allowed(c *change) string {
 	}
 	switch c.script {
 	case "enqueue":
-		return c.enqueued(a.ledger)
+		return a.enqueued(c)
 	case "build", "advance", "suspend", "signal", "sweep", "forget":
 		return a.manyMoved(c)
 	case "turn":
@@ -74,19 +75,34 @@ func leaves(s *step) model.Left {
 	return Nothing
 }
 
-// enqueued: a new step, or one that waits and gets another body.
-func (c *change) enqueued(l *ledger) string {
+// enqueued: a new step, one that is handed over at once, or one that waits and gets
+// another body.
+func (a *auditor) enqueued(c *change) string {
 	b, n := c.before, c.after
-	if r, known := l.runs[c.id]; known {
+	if r, known := a.ledger.runs[c.id]; known {
 		waits := b.State == Scheduled && n.State == Scheduled || n.State == Ready && (b.State == Scheduled || b.State == Ready)
 		if waits && b.Left == Nothing && r.claimed.IsZero() {
 			return "" // replaced, before it was ever claimed
 		}
 		return "the id had been given before"
 	}
+	if n.State == Running && n.Left == Nothing {
+		a.cover.HandedOver++
+		return a.offered(n.member)
+	}
 	if n.Left != Nothing || n.State != Ready && n.State != Scheduled {
 		return "no enqueue does that"
 	}
+	return ""
+}
+
+// offered: one step is handed over for each offer.
+func (a *auditor) offered(member string) string {
+	_, token, _ := strings.Cut(member, ":")
+	if _, used := a.tokens["handed "+token]; used {
+		return "handed over by an offer that was used before"
+	}
+	a.tokens["handed "+token] = ""
 	return ""
 }
 

@@ -223,7 +223,7 @@ func (w *world) leftovers() {
 					w.fail("step %s is gone and holds a key", id)
 				}
 			}
-		case kind == "leased" || kind == "waiters":
+		case kind == "leased" || kind == "waiters" || kind == "offers":
 			if set, err := mini.SortedSet(key); kind == "leased" && (err != nil || len(set) != 1) {
 				w.fail("leases are left: %v", set)
 			}

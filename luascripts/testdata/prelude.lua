@@ -22,7 +22,7 @@ function redis.call(command, ...)
   end
   if command == 'PUBLISH' then
     server.call('RPUSH', test_messages, arguments[1] .. '\t' .. arguments[2])
-    return 0
+    return tonumber(server.call('HGET', test_messages .. ':hears', arguments[1]) or 0)
   end
   for i = 1, command == 'EXISTS' and #arguments or 1 do
     if not allowed[arguments[i]] then

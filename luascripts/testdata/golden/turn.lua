@@ -1,10 +1,12 @@
 -- turn: settles finished attempts, takes back expired leases, promotes due steps and claims ready ones:
 -- a worker's whole loop turn for one partition in one round trip.
--- KEYS: steps sess ghosts tries uniq uniqof results history stats subs paused sweep
+-- KEYS: steps sess ghosts tries uniq uniqof results history stats subs paused sweep offers handed
 -- KEYS per queue: leased scheduled retrying snoozed waiting completed discarded cancelled waiters ready_h ready_d ready_l
 -- ARGV: lane, seq = session; worker = worker id; token = of this claim; lease_ms; wait_ms = life of a new
 --   registration among the waiters (0: do not register); wanted = steps to claim in all;
 --   max_reap, max_promote = ids per queue; wake = channel prefix; events = channel; partition; detail = event details;
+--   offer = a step may be handed over to a slot of this worker while it stands in line 0/1; got = 'id:token' of the one that
+--   was and has arrived, or '';
 --   nq, then nq queue names, then per queue the steps to claim at the most (0: do not stand in line for it);
 --   nclaims, then per claim, in order of preference: queue index, lane index (1-3), count at the most;
 --   ngroups, then per group: queue index, operation, n, n x ('0', 'id:token'), n x id, then per operation
@@ -17,7 +19,8 @@
 --     w put back later          n x (delay ms, lane index)
 -- RETURNS: {0, now ms, lost {member, reason 'lost' or 'cancelled', ...}, claims {{queue index, lane index, 'id id ...', bodies}, ...},
 --   tries {id, counters, ...}, ms until the next due step, expiring lease or work of the sweep or -1, waiters before this one,
---   more 0/1, watched 0/1, the sweep has work 0/1}
+--   more 0/1, watched 0/1, the sweep has work 0/1, what was handed over and has not arrived {queue index, lane index, id,
+--   token, expiry ms, body} or {}}
 --   or {status < 0}: -1 no session, -2 stale, -3 gap
 -- clock: Redis' own time in whole milliseconds, the only clock that decides anything.
 local function now_ms()
@@ -127,16 +130,18 @@ local function count(stats, now, verb, n)
   redis.call('HINCRBY', stats, string.format('%.0f:%s', math.floor(now / 60000), verb), n)
   redis.call('HINCRBY', stats, 'total:' .. verb, n)
 end
-local FIXED, PER_QUEUE = 12, 12
+local FIXED, PER_QUEUE = 14, 12
 local LEASED, SCHEDULED, RETRYING, SNOOZED, WAITING, COMPLETED, DISCARDED, CANCELLED = 1, 2, 3, 4, 5, 6, 7, 8
 local WAITERS, READY = 9, 9
 local steps, sess, ghosts, tries, uniq, uniqof = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local results, history, stats, subs, paused, sweep = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+local offers, handed = KEYS[13], KEYS[14]
 local lane, seq, worker, token = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local lease_ms, wait_ms = tonumber(ARGV[5]), tonumber(ARGV[6])
 local wanted, max_reap, max_promote = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 local wake_channel, events, partition, detail = ARGV[10], ARGV[11], ARGV[12], ARGV[13]
-local nq = tonumber(ARGV[14])
+local offer, got, nq = ARGV[14] == '1', ARGV[15], tonumber(ARGV[16])
+local NAMES = 16 -- the queues' names come behind
 -- PAD keeps the lease set out of its O(n) compact encoding; it sorts behind every lease.
 local PAD = string.rep('.', 65)
 
@@ -145,14 +150,25 @@ local function key(q, offset)
 end
 
 local function queue_name(q)
-  return ARGV[14 + q]
+  return ARGV[NAMES + q]
+end
+
+-- delivery is what was handed over, by its record 'lane id token expiry queue', if its lease is still held.
+local function delivery(text)
+  local l, id, by, expiry, name = string.match(text, '^(%d) (%S+) (%S+) (%d+) (.*)$')
+  for q = 1, nq do
+    if queue_name(q) == name and redis.call('ZSCORE', key(q, LEASED), id .. ':' .. by) and redis.call('HEXISTS', ghosts, id) == 0 then
+      return {q, tonumber(l), id, by, tonumber(expiry), redis.call('HGET', steps, id)}
+    end
+  end
+  return {}
 end
 
 -- Guard.
 local now = now_ms()
 local state, replay = session(sess, lane, seq)
 if state == REPLAY then
-  local lost_part, claim_part = string.match(replay, '^([^|]*)|(.*)$')
+  local lost_part, claim_part, handed_part = string.match(replay, '^([^|]*)|([^|]*)|(.*)$')
   local lost, claims, members = {}, {}, {}
   for word in string.gmatch(lost_part, '[^ ]+') do
     lost[#lost + 1] = word
@@ -180,7 +196,7 @@ if state == REPLAY then
       end
     end
   end
-  return {0, now, lost, claims, counters, 0, 0, 1, redis.call('EXISTS', subs), 0}
+  return {0, now, lost, claims, counters, 0, 0, 1, redis.call('EXISTS', subs), 0, delivery(handed_part)}
 end
 if state ~= APPLY then
   return {state}
@@ -193,8 +209,8 @@ for q = 2, nq do
   redis.call('ZREM', key(q, WAITERS), worker)
 end
 local has_ghosts, has_tries, has_unique, has_history = false, false, false, false
-local watched, some_paused, has_sweep = false, false, false
-if redis.call('EXISTS', ghosts, tries, uniqof, history, subs, paused, sweep) > 0 then
+local watched, some_paused, has_sweep, some_handed = false, false, false, false
+if redis.call('EXISTS', ghosts, tries, uniqof, history, subs, paused, sweep, offers, handed) > 0 then
   has_ghosts = redis.call('EXISTS', ghosts) == 1
   has_tries = redis.call('EXISTS', tries) == 1
   has_unique = redis.call('EXISTS', uniqof) == 1
@@ -202,6 +218,19 @@ if redis.call('EXISTS', ghosts, tries, uniqof, history, subs, paused, sweep) > 0
   watched = redis.call('EXISTS', subs) == 1
   some_paused = redis.call('EXISTS', paused) == 1
   has_sweep = redis.call('EXISTS', sweep) == 1
+  some_handed = redis.call('EXISTS', handed) == 1
+  redis.call('HDEL', offers, worker)
+end
+local handed_over, delivered = '', {}
+if some_handed then
+  handed_over = redis.call('HGET', handed, worker) or ''
+  redis.call('HDEL', handed, worker)
+  if handed_over ~= '' and string.match(handed_over, '^%d (%S+)') .. ':' .. string.match(handed_over, '^%d %S+ (%S+)') == got then
+    handed_over = ''
+  end
+  if handed_over ~= '' then
+    delivered = delivery(handed_over)
+  end
 end
 local lines, index = {}, 0
 
@@ -219,7 +248,7 @@ local function forget(ids)
   end
 end
 
-local nclaims_at = 15 + 2 * nq
+local nclaims_at = NAMES + 1 + 2 * nq
 local nclaims = tonumber(ARGV[nclaims_at])
 local cursor = nclaims_at + 3 * nclaims + 1
 local ngroups = tonumber(ARGV[cursor])
@@ -397,6 +426,12 @@ local function reap(q)
     local id, held_by = string.match(member, '^(.*):(.*)$')
     local mark = redis.call('HGET', ghosts, id)
     redis.call('ZREM', leased, member)
+    if some_handed then -- A worker that died does not ask for it any more.
+      local holder = string.match(held_by, '^[^.]*')
+      if string.find(redis.call('HGET', handed, holder) or '', ' ' .. held_by .. ' ', 1, true) then
+        redis.call('HDEL', handed, holder)
+      end
+    end
     if mark then
       dispose(q, id, mark, leased_lane(member_score))
     elseif redis.call('HEXISTS', steps, id) == 1 then
@@ -498,7 +533,10 @@ end
 -- Claim.
 local claims, claimed, stored, members, room = {}, 0, {}, {}, {}
 for q = 1, nq do
-  room[q] = tonumber(ARGV[14 + nq + q])
+  room[q] = tonumber(ARGV[NAMES + nq + q])
+end
+if delivered[1] then
+  wanted, room[delivered[1]] = wanted - 1, room[delivered[1]] - 1
 end
 local stem = ':' .. token
 
@@ -582,7 +620,7 @@ end
 
 -- Wake a peer for what is left, or stand in line. A worker without room will not look when a step that it
 -- has delayed is due: a peer has to know of it.
-local rank = 0
+local rank, in_line = 0, false
 for q = 1, nq do
   local line = redis.call('ZCARD', key(q, WAITERS))
   if line > 0 and (delayed[q] and room[q] <= 0
@@ -594,18 +632,26 @@ for q = 1, nq do
       local dead = redis.call('ZRANGEBYSCORE', key(q, WAITERS), '-inf', '(' .. score(now), 'LIMIT', 0, 100)
       if #dead > 0 then
         line = line - redis.call('ZREM', key(q, WAITERS), unpack(dead))
+        redis.call('HDEL', offers, unpack(dead))
       end
     end
     rank = math.max(rank, line)
     redis.call('ZADD', key(q, WAITERS), score(now + wait_ms), worker)
+    in_line = true
   end
 end
-if claimed > 0 then
+if in_line and rank == 0 then -- Nobody else is in line: other offers are of workers that died.
+  redis.call('DEL', offers)
+end
+if in_line and offer and wanted > claimed then
+  redis.call('HSET', offers, worker, token .. ' ' .. ARGV[5])
+end
+if claimed > 0 or delivered[1] then
   soonest = math.min(soonest, now + lease_ms)
 end
 local next_due = soonest < math.huge and math.max(soonest - now, 0) or -1
 if #lines > 0 then
   redis.call('PUBLISH', events, score(now) .. ' ' .. worker .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
 end
-answer(sess, lane, seq, table.concat(lost, ' ') .. '|' .. table.concat(stored))
-return {0, now, lost, claims, counters, next_due, rank, more, watched and 1 or 0, sweep_due}
+answer(sess, lane, seq, table.concat(lost, ' ') .. '|' .. table.concat(stored) .. '|' .. handed_over)
+return {0, now, lost, claims, counters, next_due, rank, more, watched and 1 or 0, sweep_due, delivered}
