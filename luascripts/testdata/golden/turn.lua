@@ -225,12 +225,11 @@ local handed_over, delivered = '', {}
 if some_handed then
   handed_over = redis.call('HGET', handed, worker) or ''
   redis.call('HDEL', handed, worker)
-  if handed_over ~= '' and string.match(handed_over, '^%d (%S+)') .. ':' .. string.match(handed_over, '^%d %S+ (%S+)') == got then
+  local id, by = string.match(handed_over, '^%d (%S+) (%S+) ')
+  if id and id .. ':' .. by == got then
     handed_over = ''
   end
-  if handed_over ~= '' then
-    delivered = delivery(handed_over)
-  end
+  delivered = delivery(handed_over)
 end
 local lines, index = {}, 0
 
