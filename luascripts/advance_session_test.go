@@ -141,3 +141,22 @@ func TestMaxmemoryRefusesSignals(t *testing.T) {
 		}
 	})
 }
+
+// TestAdvanceTwiceInOneCall: the second of two that end the same step is refused,
+// also where a ghost has the first.
+func TestAdvanceTwiceInOneCall(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		m := l.holding("1", "2")
+		l.cancel("2")
+		l.revive("2")
+		first, second := l.single(luascripts.OpComplete, m[0]), l.single(luascripts.OpComplete, m[1])
+		l.advance(first, first, second, second)
+		l.want(`
+			leased:q pad
+			ready:q:d 2
+			steps 2=b2
+		`)
+		l.equal(l.total("completed"), 1)
+	})
+}
