@@ -153,9 +153,11 @@ func TestAdvanceTwiceInOneCall(t *testing.T) {
 		first, second := l.single(luascripts.OpComplete, m[0]), l.single(luascripts.OpComplete, m[1])
 		l.advance(first, first, second, second)
 		l.want(`
+			history 2=1800000000000_retried/
 			leased:q pad
 			ready:q:d 2
 			steps 2=b2
+			tries 2=0_0_0_0_0
 		`)
 		l.equal(l.total("completed"), 1)
 	})
