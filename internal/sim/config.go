@@ -30,6 +30,9 @@ type Config struct {
 	// Weavers enqueue runs of many steps and tasks with recorded steps; the store
 	// driver has none.
 	Weavers int
+	// Large is how many nodes depend on the first one of each run that weavers enqueue,
+	// 0 for runs of all shapes.
+	Large int
 	// Load is how long work and faults go on.
 	Load time.Duration
 	// Watched has somebody subscribe to events.
@@ -37,6 +40,15 @@ type Config struct {
 	// ClientRetries is go-redis' own MaxRetries, -1 for none.
 	ClientRetries int
 	Faults        Faults
+}
+
+// LargeConfigOf is a seed of a deployment that works on runs of very many nodes: one is
+// followed by so many that the sweep has to release them, or that the run is stored in
+// several calls.
+func LargeConfigOf(seed uint64, nodes int) Config {
+	c := ConfigOf(seed, EngineDriver)
+	c.Large, c.Weavers, c.Producers, c.Operators, c.Load = nodes, 1, 1, 1, 6*time.Second
+	return c
 }
 
 // Faults are rates of one message, and mean pauses between events, 0 for never.

@@ -20,8 +20,8 @@ var stirs = map[string]bool{
 // flows checks all runs of many steps of a partition.
 func (s *shard) flows(steps map[string]*step, now int64) (wrong []string) {
 	for id := range s.runs {
-		if s.graphs[id] == nil || s.held(id) {
-			continue // read has complained, or it has not begun
+		if s.graphs[id] == nil || s.held(id) || s.leaving(id) {
+			continue // read has complained, or it has not begun, or is going
 		}
 		if text := s.flow(id, steps, now); text != "" {
 			wrong = append(wrong, fmt.Sprintf("run %s (%v): %s", id, s.runs[id], text))

@@ -27,6 +27,13 @@ func (s *shard) held(id string) bool {
 	return building && s.runs[id]["st"] == ""
 }
 
+// leaving tells that a run is being forgotten, which takes several calls for one of many
+// nodes: it has no state any more.
+func (s *shard) leaving(run string) bool {
+	_, kept := s.sets["runs"][""][run]
+	return kept && len(s.runs[run]) > 0 && s.runs[run]["st"] == ""
+}
+
 // nodes adds the nodes of which nothing is stored but what their run says, and the
 // runs of which nothing but that is stored.
 func (s *shard) nodes(found map[string]*places) {
@@ -60,7 +67,7 @@ func (s *shard) judgeRun(id string, p *places) string {
 		return "a run of many steps in an index"
 	case s.graphs[id] == nil:
 		return "a run of many steps without a graph"
-	case p.step.State == Absent:
+	case p.step.State == Absent && !s.leaving(id):
 		return "a run in the state " + p.step.mark
 	}
 	return ""
@@ -84,7 +91,7 @@ func (s *shard) judgeNode(id string, p *places) string {
 	st.mark = ended
 	switch {
 	case fields["st"] == "":
-		if stored || p.indexes > 0 || !haunts {
+		if (stored || p.indexes > 0) && !s.leaving(run) || !haunts {
 			return "its run does not know it"
 		}
 		st.State = Absent

@@ -12,6 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
+
+	"github.com/cyclone-queue/cyclone/internal/dag"
 )
 
 func init() { flag.IntVar(&logged, "log", logged, "how many of the latest changes a failure shows") }
@@ -58,6 +60,35 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
+// largeSizes are how many nodes follow the first one in runs that are released by the
+// sweep, and in runs that are stored in several calls too.
+var largeSizes = []int{dag.WideAbove + 1, 4*dag.WideAbove + 10}
+
+// TestLargeRuns simulates a few seeds with runs of very many nodes.
+func TestLargeRuns(t *testing.T) {
+	t.Parallel()
+	for _, size := range largeSizes {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			t.Parallel()
+			var total tally
+			t.Run("of", func(t *testing.T) {
+				for seed := *from; seed < *from+largeSeeds && seed < *from+uint64(*seeds); seed++ {
+					t.Run(fmt.Sprint(seed), func(t *testing.T) {
+						t.Parallel()
+						total.add(simulate(t, LargeConfigOf(seed, size)))
+					})
+				}
+			})
+			if c := &total.cover; c.RunsBuilt == 0 || c.RunsEnded == 0 || c.NodesCompleted < size {
+				t.Errorf("%d runs were built and %d ended, %d nodes completed", c.RunsBuilt, c.RunsEnded, c.NodesCompleted)
+			}
+		})
+	}
+}
+
+// largeSeeds is how many seeds have each size.
+const largeSeeds = 2
+
 // simulate runs one seed and reports what it broke.
 func simulate(t *testing.T, cfg Config) Result {
 	r := Simulate(t, cfg)
@@ -73,7 +104,11 @@ func simulate(t *testing.T, cfg Config) Result {
 		for _, f := range r.Failures[:min(len(r.Failures), 10)] {
 			t.Error(f)
 		}
-		t.Errorf("to run it again: go test ./internal/sim -run TestSeeds -from %d -seeds 1 -driver %v -v", cfg.Seed, cfg.Driver)
+		test := "TestSeeds"
+		if cfg.Large > 0 {
+			test = fmt.Sprintf("TestLargeRuns/%d", cfg.Large)
+		}
+		t.Errorf("to run it again: go test ./internal/sim -run %s -from %d -seeds 1 -driver %v -v", test, cfg.Seed, cfg.Driver)
 	}
 	t.Logf("%d commands, %d steps, %d operations in %v: %s", r.Cover.Commands, r.Runs, r.Acknowledged, r.Virtual.Round(time.Second), r.Trace[:16])
 	return r

@@ -70,6 +70,10 @@ func (v *weaver) build(rng *rand.Rand) *workflow.Builder {
 		options = append(options, cyclone.WithUnique(cyclone.Unique{Key: "run" + strconv.Itoa(rng.IntN(2)), OnConflict: cyclone.Conflict(rng.IntN(2))}))
 	}
 	f := &flow{v: v, rng: rng, b: workflow.New("flow", options...)}
+	if n := v.w.cfg.Large; n > 0 {
+		f.large(n)
+		return f.b
+	}
 	switch rng.IntN(6) {
 	case 0:
 		f.chain(2 + rng.IntN(3))
@@ -162,6 +166,21 @@ func (f *flow) diamond(wide int) {
 		sides = append(sides, r)
 	}
 	f.ref(workflow.Run(f.b, f.name(), k.gather, workflow.All(sides...), policy))
+}
+
+// large is a node, very many that depend on it and do little, and one that depends on
+// all of those.
+func (f *flow) large(wide int) {
+	k := f.v.w.kinds
+	f.add()
+	var all []workflow.Dependency
+	for i := range wide {
+		j := f.v.job(f.rng, []string{"ok"})
+		j.Work = time.Duration(1+i%7) * time.Millisecond
+		f.add1(workflow.Do(f.b, f.name(), k.action, workflow.Value(j.String()), workflow.After(f.nodes[0]), cyclone.WithQueue(someQueue(f.rng))))
+		all = append(all, f.nodes[len(f.nodes)-1])
+	}
+	f.add(all...)
 }
 
 // approval waits for a signal before it goes on, and sleeps after it.

@@ -68,7 +68,10 @@ func newWorld(t testing.TB, cfg Config) *world {
 		begun: map[string]time.Time{}, meddler: make(chan []string, 3),
 	}
 	w.kernel = newKernel(func() { w.net.settle() })
-	w.net = &network{k: w.kernel, server: server, seed: cfg.Seed, faults: cfg.Faults, trace: w.trace, cover: w.cover, fail: w.fail, paces: map[string]int{}}
+	w.net = &network{k: w.kernel, server: server, seed: cfg.Seed, faults: cfg.Faults, trace: w.trace, cover: w.cover, fail: w.fail, paces: map[string]int{}, brisk: 1}
+	if cfg.Large > 0 {
+		w.net.brisk = 4
+	}
 	keys := newKeyspace(server.Miniredis(), queue.DefaultPrefix)
 	w.audit = &auditor{
 		keys: keys, ledger: w.ledger, cover: w.cover, clock: w.clock, fail: w.fail, note: w.trace.note,
