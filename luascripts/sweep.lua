@@ -278,7 +278,6 @@ function apply.f(o)
   local kept = redis.call('HMGET', run_key(o.r), 'keep', 'up')
   redis.call('HSET', run_key(o.r), 'st', o.to, 'fin', score(now))
   local line = end_run(o.id, kept[1], kept[2], o.to, now)
-  settle_ended(runs, sweep, uniq, uniqof)
   if watched then
     lines[#lines + 1] = line
   end
@@ -389,6 +388,8 @@ for r = 1, nruns do
   index = index + nops
   cursor = cursor + 5 + 9 * nops
 end
+
+settle_ended(runs, sweep, uniq, uniqof)
 
 local taken = {}
 if take > 0 then

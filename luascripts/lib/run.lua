@@ -1,9 +1,9 @@
 -- run: the end of runs of many steps. A run's hash has `st` (r running, F failing, X being cancelled; at the end c
--- completed, f failed, x cancelled), `left` = nodes that have not ended, `bad` where one
--- has not completed, `fin` = when it ended, `keep` = how long it
--- stays after that, both in ms, and `up` = 'member name' where a step of another run waits for it under that signal.
--- end_run notes a run that ends, whose hash says so already, and returns the line of its event. settle_ended does what
--- is left for those: they are removed in their time, their unique keys are free, and the sweep tells who waits.
+-- completed, f failed, x cancelled), `left` = nodes that have not ended, `bad` where one has ended without completing,
+-- `fin` = when it ended, `keep` = how long it stays after that, both in ms, and `up` = 'member name' where a step of
+-- another run waits for it under that signal. end_run notes a run that ends, whose hash says so already, and returns the
+-- line of its event. settle_ended does what is left for those, once a call: they are removed in their time, their unique
+-- keys are free, and the sweep tells who waits.
 local ended_runs, over, told = {}, {}, {}
 
 local function end_run(id, keep, up, final, now)
@@ -27,5 +27,4 @@ local function settle_ended(runs, sweep, uniq, uniqof)
     redis.call('ZADD', sweep, unpack(told))
   end
   free_unique(uniq, uniqof, ended_runs)
-  ended_runs, over, told = {}, {}, {}
 end

@@ -159,11 +159,11 @@ local function count(stats, now, verb, n)
   redis.call('HINCRBY', stats, 'total:' .. verb, n)
 end
 -- run: the end of runs of many steps. A run's hash has `st` (r running, F failing, X being cancelled; at the end c
--- completed, f failed, x cancelled), `left` = nodes that have not ended, `bad` where one
--- has not completed, `fin` = when it ended, `keep` = how long it
--- stays after that, both in ms, and `up` = 'member name' where a step of another run waits for it under that signal.
--- end_run notes a run that ends, whose hash says so already, and returns the line of its event. settle_ended does what
--- is left for those: they are removed in their time, their unique keys are free, and the sweep tells who waits.
+-- completed, f failed, x cancelled), `left` = nodes that have not ended, `bad` where one has ended without completing,
+-- `fin` = when it ended, `keep` = how long it stays after that, both in ms, and `up` = 'member name' where a step of
+-- another run waits for it under that signal. end_run notes a run that ends, whose hash says so already, and returns the
+-- line of its event. settle_ended does what is left for those, once a call: they are removed in their time, their unique
+-- keys are free, and the sweep tells who waits.
 local ended_runs, over, told = {}, {}, {}
 
 local function end_run(id, keep, up, final, now)
@@ -187,7 +187,6 @@ local function settle_ended(runs, sweep, uniq, uniqof)
     redis.call('ZADD', sweep, unpack(told))
   end
   free_unique(uniq, uniqof, ended_runs)
-  ended_runs, over, told = {}, {}, {}
 end
 local FIXED, PER_QUEUE = 13, 9
 local SCHEDULED, RETRYING, SNOOZED, WAITING, DISCARDED, WAITERS, READY = 1, 2, 3, 4, 5, 6, 6
@@ -484,7 +483,6 @@ function apply.f(o)
   local kept = redis.call('HMGET', run_key(o.r), 'keep', 'up')
   redis.call('HSET', run_key(o.r), 'st', o.to, 'fin', score(now))
   local line = end_run(o.id, kept[1], kept[2], o.to, now)
-  settle_ended(runs, sweep, uniq, uniqof)
   if watched then
     lines[#lines + 1] = line
   end
@@ -595,6 +593,8 @@ for r = 1, nruns do
   index = index + nops
   cursor = cursor + 5 + 9 * nops
 end
+
+settle_ended(runs, sweep, uniq, uniqof)
 
 local taken = {}
 if take > 0 then
