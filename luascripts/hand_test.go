@@ -64,6 +64,17 @@ func TestHandOver(t *testing.T) {
 	})
 }
 
+// TestHandOverInTime: a place in line lasts until its end.
+func TestHandOverInTime(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.offer("w")
+		l.now += 1000
+		l.enqueuePlain("5")
+		l.equal(count(l, "leased:q", "5:"), 1)
+	})
+}
+
 // TestHandOverArrived: the turn that says so does not bring the step again, and may
 // end it.
 func TestHandOverArrived(t *testing.T) {
@@ -145,6 +156,9 @@ func TestHandOverOfOne(t *testing.T) {
 				}
 				l.equal(count(l, "handed", "w="), handed)
 				l.equal(count(l, "leased:q", "5:"), handed)
+				if name == "two groups" {
+					l.equal(l.content("steps"), []string{"5=a", "6=b"})
+				}
 			})
 		})
 	}
