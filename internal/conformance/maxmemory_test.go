@@ -68,12 +68,7 @@ func TestMaxmemoryKeepsNoSlotForChildren(t *testing.T) {
 		var attempts atomic.Int32
 		def := task(func(ctx cyclone.Context, _ string) (string, error) {
 			attempts.Add(1)
-			err := step.Parallel(ctx,
-				func(ctx context.Context) error { return step.Sleep(ctx, "nap", time.Hour) },
-				func(ctx context.Context) error {
-					return purged(step.Run(ctx, "child", child, "", cyclone.WithQueue("unserved")))
-				})
-			return "told", err
+			return "told", purged(step.Run(ctx, "child", child, "", cyclone.WithQueue("unserved")))
 		})
 		w := l.Start(worker.Config{}, def)
 		run := lab.EnqueueTask(l, def, "")
@@ -84,7 +79,8 @@ func TestMaxmemoryKeepsNoSlotForChildren(t *testing.T) {
 		}
 		must(l, l.Redis.ConfigSet(ctx, "maxmemory", "1").Err())
 		must(l, l.Client().Cancel(ctx, page.Steps[0].RunID))
-		must(l, l.Client().RunNow(ctx, run)) // the sleep is over: it looks after its child
+		must(l, l.Client().Cancel(ctx, run))
+		must(l, l.Client().RetryAll(ctx, run)) // it runs again, and looks after its child
 		l.Until("the task has run again and waits", func() bool {
 			return attempts.Load() == 2 && w.Health().Running == 0 && l.State(run) == cyclone.StepWaiting
 		})
