@@ -54,18 +54,18 @@ func childKey(c *Claimed, signal, what string, o *wire.Options, set wire.Field) 
 	return nil
 }
 
-// StartChild enqueues the child on the claim's partition and returns its id. However
-// often it is called for one signal of one step within 24 hours, one run is made.
-func (s *Store) StartChild(ctx context.Context, child *ChildRun) (cyclone.RunID, error) {
+// StartChild enqueues the child on the claim's partition. However often it is called for
+// one signal of one step within 24 hours, one run is made. The outcome of one that existed
+// may have come when nothing could be told, see [Store.AskChild].
+func (s *Store) StartChild(ctx context.Context, child *ChildRun) (cyclone.Receipt, error) {
 	d, err := s.client.join(ctx)
 	if err != nil {
-		return 0, err
+		return cyclone.Receipt{}, err
 	}
 	p := d.parts[child.partition]
 	if child.run != nil {
 		it := *child.run
-		receipt, err := p.build(ctx, &it)
-		return receipt.ID, err
+		return p.build(ctx, &it)
 	}
 	var receipt cyclone.Receipt
 	items := []item{*child.item}
@@ -75,8 +75,8 @@ func (s *Store) StartChild(ctx context.Context, child *ChildRun) (cyclone.RunID,
 	p.enqueues.add(items)
 	select {
 	case <-t.done:
-		return receipt.ID, receipt.Err
+		return receipt, receipt.Err
 	case <-ctx.Done():
-		return 0, context.Cause(ctx)
+		return cyclone.Receipt{}, context.Cause(ctx)
 	}
 }

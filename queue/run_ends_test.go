@@ -216,12 +216,16 @@ func TestOutcomesOfChildrenReachTheirParents(t *testing.T) {
 		} {
 			child, err := l.store.PrepareChildRun(parent, name, returning(graphSpec("a")))
 			l.ok(err)
-			run, err := l.store.StartChild(l.ctx, child)
+			started, err := l.store.StartChild(l.ctx, child)
 			l.ok(err)
-			if again, err := l.store.StartChild(l.ctx, child); err != nil || again != run {
-				l.Errorf("started again: %v, %v", again, err)
+			if started.Existing {
+				l.Errorf("a new child existed: %+v", started)
 			}
-			if l.part(run) != l.part(id) {
+			started.Existing = true
+			if again, err := l.store.StartChild(l.ctx, child); err != nil || again != started {
+				l.Errorf("started again: %+v, %v", again, err)
+			}
+			if l.part(started.ID) != l.part(id) {
 				l.Errorf("the child lives on another partition")
 			}
 			c := l.claimNodes()["a"]

@@ -38,10 +38,10 @@ func (j *journal) start(id string, prepare func() (*queue.ChildRun, error)) (int
 	if err != nil {
 		return 0, err
 	}
-	var run cyclone.RunID
+	var started cyclone.Receipt
 	var refused error
 	err = a.persist("start child run", func(ctx context.Context) (err error) {
-		run, err = a.worker.store.StartChild(ctx, child)
+		started, err = a.worker.store.StartChild(ctx, child)
 		if err != nil && !queue.Passing(err) && !errors.Is(err, queue.ErrFull) {
 			refused, err = err, nil
 		}
@@ -53,10 +53,16 @@ func (j *journal) start(id string, prepare func() (*queue.ChildRun, error)) (int
 	if refused != nil {
 		return 0, refused
 	}
+	run := int64(started.ID)
+	if started.Existing { // by an attempt that did not come to saying so
+		if err := j.ask(id, run); err != nil {
+			return 0, err
+		}
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.unsaved = append(j.unsaved, wire.Entry{Kind: wire.EntryChild, ID: id, Value: record.AppendTime(nil, int64(run))})
-	return int64(run), nil
+	j.unsaved = append(j.unsaved, wire.Entry{Kind: wire.EntryChild, ID: id, Value: record.AppendTime(nil, run)})
+	return run, nil
 }
 
 // ask sees to it that a child run that has ended is told of, whatever became of its
