@@ -18,7 +18,8 @@ import (
 //
 // A child that fails or is cancelled is a [*step.Error], in which errors.As finds the
 // [*cyclone.RunError]. The other way round nothing is passed on: a child goes on when
-// its parent fails or is cancelled. A mistake in the definition is a [*BuilderError],
+// its parent fails or is cancelled, and a parent that is opened again finds it or starts
+// it anew as [step.Run] says. A mistake in the definition is a [*BuilderError],
 // and a workflow with [cyclone.WithUnique] is one: both fail the run whose handler
 // returns it. The other errors are those of [step.Run]. To start a run without waiting
 // for it, call [Builder.Enqueue] inside [step.Do].

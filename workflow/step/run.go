@@ -15,10 +15,12 @@ import (
 //
 // A child that fails or is cancelled is an [*Error] with its code, in which errors.As
 // finds the [*cyclone.RunError]. The other way round nothing is passed on: a child goes
-// on when its parent fails or is cancelled. A bad option, or an input that cannot be
-// encoded, fails the run. The other errors are those of [Sleep].
+// on when its parent fails or is cancelled, and a parent that is opened again finds it.
+// Only when Run had returned the child's failure before the task failed for good, a retry
+// of the task starts a new child. A bad option, or an input that cannot be encoded, fails
+// the run. The other errors are those of [Sleep].
 func Run[In, Out any](ctx context.Context, name string, def cyclone.Returning[In, Out], in In, opts ...cyclone.EnqueueOption) (Out, error) {
-	return child[Out](ctx, name, func(c *call) error {
+	return child[Out](ctx, name, func(c *call, id string) error {
 		if def == nil {
 			return errNilDefinition
 		}
@@ -26,7 +28,7 @@ func Run[In, Out any](ctx context.Context, name string, def cyclone.Returning[In
 		if spec.Err != nil {
 			return spec.Err
 		}
-		_, err := c.journal.Start(ctx, c.id, spec)
+		_, err := c.journal.Start(ctx, id, spec)
 		return err
 	})
 }
@@ -36,14 +38,15 @@ var errNilDefinition = errors.New("the definition is nil")
 // RunSpec is [Run] for a run of many steps. It is for package workflow, whose RunChild
 // and RunChildFor are what programs call.
 func RunSpec[Out any](ctx context.Context, name string, spec *wire.RunSpec) (Out, error) {
-	return child[Out](ctx, name, func(c *call) error {
-		_, err := c.journal.StartRun(ctx, c.id, spec)
+	return child[Out](ctx, name, func(c *call, id string) error {
+		_, err := c.journal.StartRun(ctx, id, spec)
 		return err
 	})
 }
 
-// child waits for the child run that start starts. What start returns is a mistake.
-func child[Out any](ctx context.Context, name string, start func(*call) error) (Out, error) {
+// child waits for the child run that start starts under an id. What start returns is a
+// mistake.
+func child[Out any](ctx context.Context, name string, start func(c *call, id string) error) (Out, error) {
 	var none Out
 	c, err := enter(ctx, name)
 	if err != nil {
@@ -59,12 +62,24 @@ func child[Out any](ctx context.Context, name string, start func(*call) error) (
 	if err := c.alive(); err != nil {
 		return none, err
 	}
-	if err := start(c); err != nil {
+	id := c.childID()
+	if err := start(c, id); err != nil {
 		return none, misuse(name, err)
 	}
-	o, err := c.await(wire.ChildSignal(c.id), 0, nil)
+	o, err := c.await(wire.ChildSignal(id), 0, nil)
 	if err != nil {
 		return none, err
 	}
 	return settle[Out](c, o)
+}
+
+// childID is the id of the child to wait for: of the one whose end is not recorded yet,
+// in whichever generation it was started. After each recorded end there is a new one.
+func (c *call) childID() string {
+	for generation := c.journal.Generation(); generation > 0; generation-- {
+		if _, ended := c.journal.Entry(wire.EntryRecord, wire.StepID(c.name, c.occurrence, generation-1)); ended {
+			return wire.StepID(c.name, c.occurrence, generation)
+		}
+	}
+	return wire.StepID(c.name, c.occurrence, 0)
 }

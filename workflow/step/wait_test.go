@@ -208,6 +208,37 @@ func TestRunOfAChildThatFails(t *testing.T) {
 	}
 }
 
+// A task that failed for good while its child went on finds that child when it is opened
+// again, and sees the child's end as often as it runs. Only the retry after a failure that
+// it has seen starts another.
+func TestRunFindsTheChildOfAnEarlierGeneration(t *testing.T) {
+	t.Parallel()
+	k := newTask(t)
+	handler := func(ctx context.Context) error {
+		_, err := step.Run(ctx, "invoice", invoice, order{7})
+		return err
+	}
+	suspended(t, k, handler)
+	for k.generation < 2 {
+		k.generation++
+		e := suspended(t, k, handler)
+		if e.pauses[0].Signal != wire.ChildSignal("invoice#1") || len(k.children) != 1 {
+			t.Fatalf("generation %d: pauses %+v, children %v", k.generation, e.pauses, k.children)
+		}
+	}
+	k.signals["invoice#1"] = [][]byte{record.AppendFailure(nil, &record.Outcome{Code: "boom", Run: 1000, State: string(cyclone.RunFailed)})}
+	for range 2 {
+		var run *cyclone.RunError
+		if err := k.run(handler); !errors.As(err, &run) || run.RunID != 1000 || len(k.children) != 1 {
+			t.Errorf("%v, children %v", err, k.children)
+		}
+	}
+	k.generation = 4
+	if e := suspended(t, k, handler); e.pauses[0].Signal != wire.ChildSignal("invoice#1!3") || len(k.children) != 2 {
+		t.Errorf("pauses %+v, children %v", e.pauses, k.children)
+	}
+}
+
 func TestRunOfACancelledChild(t *testing.T) {
 	t.Parallel()
 	k := newTask(t)
