@@ -240,9 +240,9 @@ func (a *auditor) born(c *change, r *record) {
 	}
 	r.job, r.flow = jobOf(c.id, &c.after.env), c.after.env.Codec == graphCodec
 	a.cover.Enqueued++
-	// An operator's cancel or delete frees the request key as well, so that a caller
-	// who asks again gets a new run.
-	if other, twice := a.ledger.jobs[r.job.Key]; twice && a.ledger.runs[other].dropped.IsZero() {
+	// A job is stored once, whatever an operator does to it. Only a task that has been told
+	// of its child's failure may start that child anew, when it is opened again.
+	if other, twice := a.ledger.jobs[r.job.Key]; twice && !c.shard.failureTold(other) {
 		a.fail("job %s is stored twice: as %s and as %s", r.job.Key, other, c.id)
 	}
 	a.ledger.jobs[r.job.Key] = c.id

@@ -143,6 +143,23 @@ func (a *auditor) signalled(script string, argv []string, id string, before, aft
 	return wrong
 }
 
+// failureTold tells whether a task has recorded that its child failed, or was cancelled:
+// the run of this step.
+func (s *shard) failureTold(id string) bool {
+	run, _, _ := strings.Cut(id, ".")
+	for _, journal := range s.journals {
+		for field, value := range journal {
+			if !strings.HasPrefix(field, "r:") {
+				continue
+			}
+			if o, err := outcome.Decode([]byte(value)); err == nil && o.Kind == outcome.Failure && strconv.FormatInt(o.Run, 10) == run {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // timedOut notes that a wait has timed out.
 func (a *auditor) timedOut(argv []string, record string) {
 	if record == argv[6] {
