@@ -192,7 +192,7 @@ func (w *world) inspect() {
 	}
 	store := queue.NewStore(client, "janitor")
 	rest(2 * retention)
-	w.clock.jump(25 * time.Hour) // what a parent may ask for stays for a day
+	w.clock.jump(25 * time.Hour)    // what a parent may ask for stays for a day
 	rest(time.Minute + time.Second) // by the client's clock, which has not seen the jump, a journal stays for a minute
 	for range 4 * (len(queueNames) + 1) {
 		w.must("maintain", func() error { return store.Maintain(ctx, queueNames, lease) })
