@@ -133,6 +133,21 @@ func (l *lab) complete(c *Claimed, output string, keep time.Duration) {
 	l.settle(Complete(c, c.Envelope.Failures+1, codec, b, keep, l.client.clock.now()))
 }
 
+// passMillisecond returns in a later millisecond of Redis' clock.
+func (l *lab) passMillisecond() {
+	l.Helper()
+	for first := l.redisMS(); l.redisMS() == first; {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (l *lab) redisMS() int64 {
+	l.Helper()
+	now, err := l.server.Client.Time(l.ctx).Result()
+	l.ok(err)
+	return now.UnixMilli()
+}
+
 // discard claims the step and lets it fail for good.
 func (l *lab) discard(ids ...cyclone.RunID) {
 	l.Helper()

@@ -56,6 +56,7 @@ func TestFinishedStepsGoWhenTheyAreTooMany(t *testing.T) {
 		l.client.cfg.DiscardedMax = 10
 		l.crowd(2*maintainBatch + 50)
 		l.discardAll()
+		l.passMillisecond() // which of one millisecond is older nobody can tell
 		last := l.enqueue("last")
 		l.discard(last)
 		l.maintain()

@@ -70,7 +70,7 @@ func newWorld(t testing.TB, cfg Config) *world {
 	w.kernel = newKernel(func() { w.net.settle() })
 	w.net = &network{k: w.kernel, server: server, seed: cfg.Seed, faults: cfg.Faults, trace: w.trace, cover: w.cover, fail: w.fail, paces: map[string]int{}, brisk: 1}
 	if cfg.Large > 0 {
-		w.net.brisk = 4
+		w.net.brisk = 8
 	}
 	keys := newKeyspace(server.Miniredis(), queue.DefaultPrefix)
 	w.audit = &auditor{
