@@ -215,6 +215,8 @@ func TestHandOverTakesASlot(t *testing.T) {
 		l.equal(members(reply, in.Token), []string{"6:" + in.Token})
 		l.equal(reply.NextMS, int64(30_000))
 
+		l.equal(reply.More, true)
+
 		l.turn(settling(l.turnInput(), luascripts.OpComplete, "6:"+in.Token))
 		l.claim(1)
 		l.offer("v")
@@ -225,6 +227,20 @@ func TestHandOverTakesASlot(t *testing.T) {
 		reply = l.turn(in)
 		l.equal(reply.Handed.ID, "8")
 		l.equal(len(reply.Claims), 0)
+	})
+}
+
+// TestHandOverAsksAgain: a turn whose only slot is taken by what it brings stands in no
+// line, so that there may be more.
+func TestHandOverAsksAgain(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.offer("w")
+		l.enqueuePlain("5")
+		reply := l.turn(l.offering("w"))
+		l.equal(reply.Handed.ID, "5")
+		l.equal(reply.More, true)
+		l.equal(l.content("waiters:q"), nothing)
 	})
 }
 

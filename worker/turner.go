@@ -239,6 +239,9 @@ func (w *Worker) caps(x *exchange, reply *queue.TurnReply) {
 				n++
 			}
 		}
+		if reply.Handed != nil && reply.Handed.Queue == room.Queue {
+			n++
+		}
 		if n == room.N && n < x.slots {
 			continue // it may have more, and stays crowded
 		}

@@ -613,7 +613,7 @@ if claimed > 0 then
     end
   end
 end
-if wanted > 0 and claimed >= wanted then
+if (wanted > 0 or delivered[1]) and claimed >= wanted then
   more = 1
 end
 
