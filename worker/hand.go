@@ -10,17 +10,33 @@ import (
 // is left to the next turn, which brings it again: while a turn is under way it may
 // have brought it already.
 func (w *Worker) handed(h *queue.Handed) {
-	now := time.Now()
 	w.mu.Lock()
-	taken := w.takeHanded(h, now)
+	a := w.accept(h, time.Now())
 	w.mu.Unlock()
-	if taken != nil {
-		w.store.Arrived(h, taken.now)
+	if a == nil {
+		return
 	}
+	w.store.Arrived(h, a.now) // before anything else can happen to it
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := a.part
+	_, cancelled := p.cancelled[h.Claimed.Step]
+	if p.flight--; p.flight == 0 {
+		p.cancelled = nil
+	}
+	if cancelled || w.stopping {
+		w.finish(p, h.Claimed.Queue, queue.GiveBack(&h.Claimed))
+	} else {
+		w.enlist(a)
+		w.spawn()
+	}
+	p.suspect() // it stands in line no more
+	w.turnable.Broadcast()
 }
 
-// takeHanded returns the attempt that it makes, if it does. The mutex is held.
-func (w *Worker) takeHanded(h *queue.Handed, now time.Time) *attempt {
+// accept takes a slot for the step and makes its attempt, nil when it cannot be taken
+// up. Until the attempt is enlisted it counts as a turn under way. The mutex is held.
+func (w *Worker) accept(h *queue.Handed, now time.Time) *attempt {
 	if h.Partition >= len(w.parts) {
 		return nil
 	}
@@ -33,14 +49,11 @@ func (w *Worker) takeHanded(h *queue.Handed, now time.Time) *attempt {
 		return nil
 	}
 	p.offer, p.got = queue.Offer{}, &h.Claimed
+	p.flight++
 	w.free--
 	w.occupy(h.Claimed.Queue, 1)
 	a := new(attempt)
 	a.init(&arrival{worker: w, part: p, now: h.At(w.cfg.Lease), began: now}, &h.Claimed, until)
-	w.enlist(a)
-	w.spawn()
-	p.suspect() // it stands in line no more
-	w.poke()
 	return a
 }
 
