@@ -229,18 +229,8 @@ func TestChildWorkflowIsStartedOnce(t *testing.T) {
 						return string(run.State), nil
 					}
 					return fmt.Sprint(n), err
-				})
-				dead := l.Prepare(brief)
-				dead.Register(def)
-				cut := make(chan struct{})
-				dead.Redis.AddHook(&lab.Tap{Script: luascripts.Suspend, Before: sync.OnceValue(func() error {
-					dead.Pull()
-					close(cut)
-					return errBoom
-				})})
-				dead.Go()
-				id := lab.EnqueueTask(l, def, "")
-				<-cut
+				}, quick)
+				id := childStarted(l, def)
 				child := untilRuns(l, "inner", 1)[0]
 				want := "3"
 				if removed {
@@ -249,7 +239,7 @@ func TestChildWorkflowIsStartedOnce(t *testing.T) {
 						l.Fatal(err)
 					}
 				}
-				l.Start(brief, f.plus, def)
+				l.Start(both, f.plus, def)
 				mustReturn(l, id, want)
 				if all := f.children(); !removed && (len(all) != 1 || all[0] != child) || removed && len(all) > 0 {
 					l.Errorf("children %v, want %v", all, child)

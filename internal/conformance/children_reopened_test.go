@@ -3,7 +3,6 @@ package conformance_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -15,10 +14,12 @@ import (
 	"github.com/cyclone-queue/cyclone/workflow/step"
 )
 
-// bothKinds runs a test with a child of one step and with one of many. Run waits for a
-// child whose node plus is called with 0; the output is 1.
-func bothKinds(t *testing.T, test func(l *lab.Lab, run func(context.Context, *cyclone.Step[int, int]) (int, error)), options ...lab.Option) {
-	for name, run := range map[string]func(context.Context, *cyclone.Step[int, int]) (int, error){
+// childOf waits for a child whose node plus is called with 0; the output is 1.
+type childOf func(ctx context.Context, plus *cyclone.Step[int, int]) (int, error)
+
+// bothKinds runs a test with a child of one step and with one of many.
+func bothKinds(t *testing.T, test func(l *lab.Lab, run childOf), options ...lab.Option) {
+	for name, run := range map[string]childOf{
 		"step": func(ctx context.Context, plus *cyclone.Step[int, int]) (int, error) {
 			return step.Run(ctx, "child", plus, 0)
 		},
@@ -33,20 +34,24 @@ func bothKinds(t *testing.T, test func(l *lab.Lab, run func(context.Context, *cy
 	}
 }
 
+// parents is the queue of tasks whose first worker dies. It serves no other: it would put
+// their children back, which it does not know.
+const parents = "parents"
+
+// both is a worker for parents and children.
+var both = worker.Config{Lease: brief.Lease, Heartbeat: brief.Heartbeat, Queues: worker.Queues("default", parents)}
+
 // childStarted enqueues the task, and has a worker die that has started its child and has
 // not said so.
 func childStarted[Out any](l *lab.Lab, def *cyclone.Task[string, Out]) cyclone.RunID {
 	l.Helper()
-	dead := l.Prepare(brief)
+	cfg := brief
+	cfg.Queues = worker.Queues(parents)
+	dead := l.Prepare(cfg)
 	dead.Register(def)
-	cut := make(chan struct{})
-	dead.Redis.AddHook(&lab.Tap{Script: luascripts.Suspend, Before: sync.OnceValue(func() error {
-		dead.Pull()
-		close(cut)
-		return errBoom
-	})})
+	cut := cutBefore(dead, luascripts.Suspend)
 	dead.Go()
-	id := lab.EnqueueTask(l, def, "")
+	id := lab.EnqueueTask(l, def, "", cyclone.WithQueue(parents))
 	<-cut
 	return id
 }
@@ -54,12 +59,12 @@ func childStarted[Out any](l *lab.Lab, def *cyclone.Task[string, Out]) cyclone.R
 // A worker that dies when it has started the child leaves a task that knows of none. When
 // that is cancelled, the child's end reaches nobody; the retry hears of it all the same.
 func TestRetriedParentHearsOfAChildItDidNotKnow(t *testing.T) {
-	bothKinds(t, func(l *lab.Lab, run func(context.Context, *cyclone.Step[int, int]) (int, error)) {
+	bothKinds(t, func(l *lab.Lab, run childOf) {
 		f := newFamily(nil)
-		def := cyclone.NewTask("task", cyclone.HandlerFunc(func(ctx cyclone.Context, _ string) (int, error) { return run(ctx, f.plus) }))
+		def := cyclone.NewTask("task", cyclone.HandlerFunc(func(ctx cyclone.Context, _ string) (int, error) { return run(ctx, f.plus) }), quick)
 		id := childStarted(l, def)
 		mustCancel(l, id)
-		next := l.Prepare(brief)
+		next := l.Prepare(both)
 		next.Register(f.plus, def)
 		told := make(chan string, 100)
 		next.Redis.AddHook(&lab.Tap{Script: luascripts.Signal, After: func(reply []any) { told <- luascripts.ParseSignal(reply).Outcome }})
@@ -80,7 +85,7 @@ func TestRetriedParentHearsOfAChildItDidNotKnow(t *testing.T) {
 // A task that fails for good while its child goes on finds that child when it is retried,
 // also when it did not know of it.
 func TestFailedParentFindsItsChild(t *testing.T) {
-	bothKinds(t, func(l *lab.Lab, run func(context.Context, *cyclone.Step[int, int]) (int, error)) {
+	bothKinds(t, func(l *lab.Lab, run childOf) {
 		out := make(chan struct{})
 		f := newFamily(func(cyclone.Context) error {
 			<-out
@@ -92,9 +97,9 @@ func TestFailedParentFindsItsChild(t *testing.T) {
 				return 0, cyclone.Permanent(errBoom)
 			}
 			return run(ctx, f.plus)
-		}))
+		}), quick)
 		id := childStarted(l, def)
-		l.Start(brief, f.plus, def)
+		l.Start(both, f.plus, def)
 		l.UntilState(id, cyclone.StepExhausted)
 		if err := l.Client().RetryAll(l.Context(), id); err != nil {
 			l.Fatal(err)
@@ -110,7 +115,7 @@ func TestFailedParentFindsItsChild(t *testing.T) {
 
 // A task that failed because its child was cancelled starts a new one when it is retried.
 func TestRetriedParentStartsAChildAnew(t *testing.T) {
-	bothKinds(t, func(l *lab.Lab, run func(context.Context, *cyclone.Step[int, int]) (int, error)) {
+	bothKinds(t, func(l *lab.Lab, run childOf) {
 		ids := make(chan cyclone.RunID, 10)
 		var calls atomic.Int32
 		f := newFamily(func(ctx cyclone.Context) error {

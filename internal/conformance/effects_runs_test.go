@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -157,12 +156,7 @@ func TestStoredRunOfALostCompletionDoesNotBegin(t *testing.T) {
 		cfg.Queues = worker.Queues("default", "other")
 		dead := l.Prepare(cfg)
 		dead.Register(writer)
-		cut := make(chan struct{})
-		dead.Redis.AddHook(&lab.Tap{Script: luascripts.Advance, Before: sync.OnceValue(func() error {
-			dead.Pull()
-			close(cut)
-			return errBoom
-		})})
+		cut := cutBefore(dead, luascripts.Advance)
 		dead.Go()
 		id := lab.Enqueue(l, writer, "", cyclone.WithRetention(time.Hour))
 		<-cut

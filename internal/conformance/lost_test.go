@@ -41,6 +41,22 @@ func crash(l *lab.Lab, v *lab.Visits, id cyclone.RunID, defs ...cyclone.Definiti
 	return w
 }
 
+// cutBefore cuts the worker off instead of its first call of the script, and closes the
+// channel then.
+func cutBefore(w *lab.Running, script *luascripts.Script) <-chan struct{} {
+	cut := make(chan struct{})
+	var first atomic.Bool
+	w.Redis.AddHook(&lab.Tap{Script: script, Before: func() error {
+		if !first.CompareAndSwap(false, true) {
+			return nil
+		}
+		w.Pull()
+		close(cut)
+		return errBoom
+	}})
+	return cut
+}
+
 func TestSpec_C06_LostWorkerRestartsTheSameAttempt(t *testing.T) {
 	lab.Each(t, func(l *lab.Lab) {
 		v := l.Visits()
