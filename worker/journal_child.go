@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/record"
@@ -38,17 +39,22 @@ func (j *journal) start(id string, prepare func() (*queue.ChildRun, error)) (int
 	if err != nil {
 		return 0, err
 	}
+	const what = "start child run"
 	var started cyclone.Receipt
 	var refused error
-	err = a.persist("start child run", func(ctx context.Context) (err error) {
+	err = a.persist(what, func(ctx context.Context) (err error) {
 		started, err = a.worker.store.StartChild(ctx, child)
-		if err != nil && !queue.Passing(err) && !errors.Is(err, queue.ErrFull) {
+		if err != nil && !queue.Passing(err) {
 			refused, err = err, nil
 		}
 		return err
 	})
 	if err != nil {
 		j.lose(err)
+	}
+	if errors.Is(refused, queue.ErrFull) {
+		a.worker.trouble(what, refused)
+		j.postpone()
 	}
 	if refused != nil {
 		return 0, refused
@@ -63,6 +69,20 @@ func (j *journal) start(id string, prepare func() (*queue.ChildRun, error)) (int
 	defer j.mu.Unlock()
 	j.unsaved = append(j.unsaved, wire.Entry{Kind: wire.EntryChild, ID: id, Value: record.AppendTime(nil, run)})
 	return run, nil
+}
+
+// A task whose child Redis has no room for comes back after a while, uncounted, so that
+// its slot is free for what makes room. The spread keeps such tasks from coming back all
+// at once.
+const (
+	fullDelay  = 5 * time.Second
+	fullSpread = 5 * time.Second
+)
+
+// postpone suspends the attempt for a while.
+func (j *journal) postpone() {
+	wait := fullDelay + j.attempt.worker.spread(fullSpread)
+	j.Suspend(wire.Suspension{State: wire.SuspendedSnoozed, DueMS: j.NowMS() + wait.Milliseconds()})
 }
 
 // ask sees to it that a child run that has ended is told of, whatever became of its

@@ -69,7 +69,8 @@ type Journal interface {
 	// Start enqueues a child run on the run's partition, once however often it is
 	// called for the same id, and returns the child's id. Its outcome will come as
 	// the signal [ChildSignal]. The error is of a child that cannot be enqueued; it
-	// deals with trouble as Record does.
+	// deals with trouble as Record does, and suspends the attempt for a while when
+	// Redis has no room.
 	Start(ctx context.Context, id string, spec *Spec) (child int64, err error)
 	// StartRun is Start for a child run of many steps. The error is a [RunFaults] when
 	// the spec has faults.
@@ -121,5 +122,5 @@ type SuspendedIn byte
 const (
 	SuspendedWaiting  SuspendedIn = 'w' // for a time or a signal
 	SuspendedRetrying SuspendedIn = 'r' // for the next try of a recorded step
-	SuspendedSnoozed  SuspendedIn = 'z' // because a recorded step snoozed
+	SuspendedSnoozed  SuspendedIn = 'z' // because a recorded step snoozed, or its child could not be started
 )
