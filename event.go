@@ -70,14 +70,14 @@ type ClientOption struct{ onStepEvent func(StepEvent) }
 
 // WithOnStepEvent calls fn for every event that the client's own process causes: its
 // enqueues, the claims and settlements of its workers and what those bring about in
-// runs of many steps, the steps that its sweeps and operations change, and the ends of
-// runs. What it learns of otherwise, a lease that has ended above all, only subscribers
-// hear. fn is called after the transition is stored, one call at a time per step; it
-// must be safe for concurrent use and return quickly.
+// runs of many steps, the expired leases that its workers take back, the steps that its
+// sweeps and operations change, and the ends of runs. What other processes do, only
+// subscribers hear. fn is called after the transition is stored, one call at a time per
+// step; it must be safe for concurrent use and return quickly.
 //
-// Kind and Node of a node that was released are read from its run, once for each run:
-// they are empty when that cannot be read. While no fn is given, none of this costs
-// anything.
+// Kind and Node of a node that was released are read from its run, once for each run,
+// and those of a step whose lease has expired from the step: they are empty when that
+// cannot be read. While no fn is given, none of this costs anything.
 func WithOnStepEvent(fn func(StepEvent)) ClientOption { return ClientOption{onStepEvent: fn} }
 
 // OnStepEvent returns the function to call on events, or nil.

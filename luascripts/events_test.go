@@ -52,6 +52,23 @@ func TestEventsOfTurn(t *testing.T) {
 	})
 }
 
+// TestTurnTellsItsCallerOfLostLeases, whether or not anybody subscribes, and again when
+// the answer is lost.
+func TestTurnTellsItsCallerOfLostLeases(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.ready("1", "2")
+		l.claim(2)
+		l.expire("1", "2")
+		call := l.turnCall(wanting(l.turnInput(), 1))
+		for range 2 {
+			l.equal(luascripts.ParseTurn(l.ok(luascripts.Turn, call)).Reaped, "lost q 1 - 0 t1\nlost q 2 - 0 t1")
+		}
+		l.equal(l.said(), nothing)
+		l.equal(l.turn(l.turnInput()).Reaped, "")
+	})
+}
+
 // TestEventsOfAPlainTurn: nothing but good completions, and no side table in use.
 func TestEventsOfAPlainTurn(t *testing.T) {
 	t.Parallel()

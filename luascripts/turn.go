@@ -134,6 +134,7 @@ type TurnReply struct {
 	Watched  bool              // somebody subscribes to events
 	Sweep    bool              // the sweep has work that is due
 	Handed   *HandedOver       // what was handed over and has not arrived, nil for nothing
+	Reaped   string            // events of the leases that were taken back, as lines
 }
 
 // HandedOver is a step that was leased to a worker which had offered a slot.
@@ -148,7 +149,7 @@ func ParseTurn(reply []any) TurnReply {
 	out := TurnReply{
 		NowMS: Now(reply), Lost: pairs(list(reply, 2)), Counters: pairs(list(reply, 4)),
 		NextMS: integer(reply, 5), Rank: int(integer(reply, 6)), More: integer(reply, 7) == 1, Watched: integer(reply, 8) == 1,
-		Sweep: integer(reply, 9) == 1,
+		Sweep: integer(reply, 9) == 1, Reaped: text(reply, 11),
 	}
 	for _, raw := range list(reply, 3) {
 		claim, _ := raw.([]any)

@@ -20,7 +20,7 @@
 -- RETURNS: {0, now ms, lost {member, reason 'lost' or 'cancelled', ...}, claims {{queue index, lane index, 'id id ...', bodies}, ...},
 --   tries {id, counters, ...}, ms until the next due step, expiring lease or work of the sweep or -1, waiters before this one,
 --   more 0/1, watched 0/1, the sweep has work 0/1, what was handed over and has not arrived {queue index, lane index, id,
---   token, expiry ms, body} or {}}
+--   token, expiry ms, body} or {}, events of the leases that were taken back, as lines}
 --   or {status < 0}: -1 no session, -2 stale, -3 gap
 --@include clock
 --@include session
@@ -66,7 +66,7 @@ end
 local now = now_ms()
 local state, replay = session(sess, lane, seq)
 if state == REPLAY then
-  local lost_part, claim_part, handed_part = string.match(replay, '^([^|]*)|([^|]*)|(.*)$')
+  local lost_part, claim_part, handed_part, reaped_part = string.match(replay, '^([^|]*)|([^|]*)|([^|]*)|?(.*)$')
   local lost, claims, members = {}, {}, {}
   for word in string.gmatch(lost_part, '[^ ]+') do
     lost[#lost + 1] = word
@@ -94,7 +94,7 @@ if state == REPLAY then
       end
     end
   end
-  return {0, now, lost, claims, counters, 0, 0, 1, redis.call('EXISTS', subs), 0, delivery(handed_part)}
+  return {0, now, lost, claims, counters, 0, 0, 1, redis.call('EXISTS', subs), 0, delivery(handed_part), reaped_part}
 end
 if state ~= APPLY then
   return {state}
@@ -312,7 +312,7 @@ end
 
 -- Take back expired leases. Nothing is decided here: the counters go out with the next claim.
 local due_limit = score(now * 16 + 15)
-local more = 0
+local more, reaped = 0, {}
 
 local function reap(q)
   local leased = key(q, LEASED)
@@ -353,8 +353,10 @@ local function reap(q)
         redis.call('ZADD', key(q, RETRYING), score(due * 16 + leased_lane(member_score) - 1), id)
         delayed[q] = true
       end
-      if watched then
-        event('lost', q, id, '-', score(due) .. ' ' .. held_by)
+      event('lost', q, id, '-', score(due) .. ' ' .. held_by)
+      reaped[#reaped + 1] = lines[#lines]
+      if not watched then
+        lines[#lines] = nil
       end
     end
   end
@@ -550,5 +552,6 @@ local next_due = soonest < math.huge and math.max(soonest - now, 0) or -1
 if #lines > 0 then
   redis.call('PUBLISH', events, score(now) .. ' ' .. worker .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
 end
-answer(sess, lane, seq, table.concat(lost, ' ') .. '|' .. table.concat(stored) .. '|' .. handed_over)
-return {0, now, lost, claims, counters, next_due, rank, more, watched and 1 or 0, sweep_due, delivered}
+reaped = table.concat(reaped, '\n')
+answer(sess, lane, seq, table.concat(lost, ' ') .. '|' .. table.concat(stored) .. '|' .. handed_over .. '|' .. reaped)
+return {0, now, lost, claims, counters, next_due, rank, more, watched and 1 or 0, sweep_due, delivered, reaped}

@@ -176,7 +176,7 @@ func (s *Store) Turn(ctx context.Context, req *TurnRequest) (*TurnReply, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := t.read(reply, sent)
+	out := t.read(ctx, reply, sent)
 	out.Trouble = s.gather(ctx, p, out)
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"strings"
 	"time"
 	"unsafe"
@@ -10,7 +11,7 @@ import (
 )
 
 // read makes the reply, which holds nothing of the turn's memory.
-func (t *turn) read(reply []any, sent time.Time) *TurnReply {
+func (t *turn) read(ctx context.Context, reply []any, sent time.Time) *TurnReply {
 	raw := luascripts.ParseTurn(reply)
 	out := &TurnReply{
 		LeaseUntil: sent.Add(t.req.Lease), Rank: raw.Rank, More: raw.More, Sweep: raw.Sweep,
@@ -29,8 +30,8 @@ func (t *turn) read(reply []any, sent time.Time) *TurnReply {
 	if t.req.Offer {
 		out.Offer = Offer{token: t.input.Token, sent: sent, nowMS: raw.NowMS}
 	}
-	if len(t.p.client.onEvent) > 0 {
-		t.tell(out)
+	if t.p.client.hasListeners() {
+		t.tell(out, t.p.lostEvents(ctx, out.Now, raw.Reaped))
 	}
 	return out
 }
@@ -88,11 +89,14 @@ func causeOf(reason string) error {
 func timeOf(ms int64) time.Time { return time.UnixMilli(ms) }
 
 // tell passes the turn's events to the process's own listeners.
-func (t *turn) tell(out *TurnReply) {
+func (t *turn) tell(out *TurnReply, lost []cyclone.StepEvent) {
 	for i := range t.req.Settle {
 		if _, lost := out.Lost[i]; !lost {
 			t.p.client.emit(t.req.Settle[i].event(out.Now))
 		}
+	}
+	for i := range lost {
+		t.p.client.emit(lost[i])
 	}
 	for i := range out.Claimed {
 		t.p.client.emit(out.Claimed[i].event(out.Now, workerOf(t.input.Token)))
@@ -100,6 +104,27 @@ func (t *turn) tell(out *TurnReply) {
 	if out.Handed != nil {
 		t.p.client.emit(out.Handed.event(out.Now, workerOf(t.input.Token)))
 	}
+}
+
+// lostEvents are those of leases that were taken back. What a lease does not tell of its
+// step is looked up.
+func (p *partition) lostEvents(ctx context.Context, now time.Time, lines string) []cyclone.StepEvent {
+	if lines == "" {
+		return nil
+	}
+	m := message{at: now}
+	var events []cyclone.StepEvent
+	var unknown []unknownEvent
+	for line := range strings.SplitSeq(lines, "\n") {
+		if l, ok := parseEventLine(line); ok {
+			if e, ok := m.event(&l, nil); ok {
+				unknown = append(unknown, unknownEvent{len(events), l.id})
+				events = append(events, e)
+			}
+		}
+	}
+	p.complete(ctx, events, unknown)
+	return events
 }
 
 // event is that of the claim.
