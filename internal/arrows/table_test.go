@@ -71,6 +71,7 @@ var layers = []layer{
 	{path: "internal/faults"},   // only tests
 	{path: "internal/topology"}, // only tests
 	{path: "internal/arrows"},
+	{path: "internal/bounds"}, // only tests
 	{path: "internal/model"},
 	{path: "internal/mutate", modules: []string{gopherLua}},
 	{
