@@ -40,8 +40,10 @@ func (b *batcher) init(part *partition) {
 	b.lanes.part = part
 }
 
-// add puts items in line and sees to it that somebody sends them.
-func (b *batcher) add(items []item) {
+// add puts items in line and sees to it that somebody sends them. A caller who would
+// wait for the answer whatever happens sends them itself when nobody else is about to:
+// that spares it two changes of goroutine.
+func (b *batcher) add(items []item, patient bool) {
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
@@ -55,8 +57,15 @@ func (b *batcher) add(items []item) {
 	}
 	start := b.start()
 	b.mu.Unlock()
+	lead := patient && start > 0
+	if lead {
+		start--
+	}
 	for range start {
 		go b.run()
+	}
+	if lead {
+		b.lead()
 	}
 }
 
@@ -84,21 +93,48 @@ func (b *batcher) run() {
 	defer b.part.client.work.Done()
 	l := b.lanes.take()
 	sender := senders.Get().(*batchSender)
-	for {
-		batch := b.next(sender.batch[:0])
-		if len(batch) == 0 {
-			b.lanes.put(l)
-			senders.Put(sender)
-			return
-		}
-		sender.batch = batch
-		for len(batch) > 0 {
-			if l.void {
-				l = b.lanes.take()
-			}
-			batch = batch[sender.send(b.part, l, batch):]
-		}
+	for b.sendNext(sender, &l) {
 	}
+	b.lanes.put(l)
+	senders.Put(sender)
+}
+
+// lead sends one batch and leaves the rest to run.
+func (b *batcher) lead() {
+	l := b.lanes.take()
+	sender := senders.Get().(*batchSender)
+	more := b.sendNext(sender, &l) && !b.signOff()
+	b.lanes.put(l)
+	senders.Put(sender)
+	if more {
+		go b.run()
+		return
+	}
+	b.part.client.work.Done()
+}
+
+// sendNext sends a batch. Without one it signs off and returns false.
+func (b *batcher) sendNext(sender *batchSender, l **lane) bool {
+	batch := b.next(sender.batch[:0])
+	sender.batch = batch
+	for left := batch; len(left) > 0; {
+		if (*l).void {
+			*l = b.lanes.take()
+		}
+		left = left[sender.send(b.part, *l, left):]
+	}
+	return len(batch) > 0
+}
+
+// signOff ends a flight if nothing waits.
+func (b *batcher) signOff() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.waiting) > 0 {
+		return false
+	}
+	b.flight--
+	return true
 }
 
 // next moves a batch into room, or nothing and signs off.

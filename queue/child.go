@@ -72,7 +72,7 @@ func (s *Store) StartChild(ctx context.Context, child *ChildRun) (cyclone.Receip
 	t := &ticket{done: make(chan struct{})}
 	t.left.Store(1)
 	items[0].ticket, items[0].receipt = t, &receipt
-	p.enqueues.add(items)
+	p.enqueues.add(items, false)
 	select {
 	case <-t.done:
 		return receipt, receipt.Err

@@ -17,6 +17,9 @@ const stickiness = 64
 // Enqueue stores the requests; see [cyclone.Enqueuer]. Concurrent calls share
 // script calls. A bad request is found before anything is written.
 //
+// A ctx that cannot end, such as [context.Background], makes a call that comes alone
+// faster: it is then sent by the caller's own goroutine.
+//
 // When ctx ends while the requests are on their way, the error matches
 // [cyclone.ErrUnknownOutcome]; a request under a unique or request key can
 // safely be made again.
@@ -120,9 +123,9 @@ func (c *Client) prepareAll(items []item, requests []cyclone.Request) error {
 
 // place hands the items to their partitions' batchers.
 func (c *Client) place(ctx context.Context, d *deployment, items []item) {
-	n := len(d.parts)
+	n, patient := len(d.parts), ctx.Done() == nil
 	if n == 1 {
-		d.parts[0].enqueues.add(items)
+		d.parts[0].enqueues.add(items, patient)
 		return
 	}
 	here, own := handlersPartition(ctx, n)
@@ -134,7 +137,7 @@ func (c *Client) place(ctx context.Context, d *deployment, items []item) {
 		if digest := items[i].digest; digest != "" {
 			p = home(digest, n)
 		}
-		d.parts[p].enqueues.add(items[i : i+1])
+		d.parts[p].enqueues.add(items[i:i+1], patient && len(items) == 1)
 	}
 }
 
