@@ -141,7 +141,7 @@ func (b *batcher) signOff() bool {
 func (b *batcher) next(room []*item) []*item {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.gather()
+	gather(&b.mu, batchEager, func() int { return len(b.waiting) })
 	if len(b.waiting) == 0 {
 		b.flight--
 		return room
@@ -159,13 +159,13 @@ func (b *batcher) next(room []*item) []*item {
 }
 
 // gather lets callers that an answer has just released come back, as long as each
-// pause brings some: they travel together. The mutex is held.
-func (b *batcher) gather() {
-	for seen := -1; len(b.waiting) > seen && len(b.waiting) < batchEager; {
-		seen = len(b.waiting)
-		b.mu.Unlock()
+// pause brings some and they are not enough yet: they travel together. The mutex is held.
+func gather(mu *sync.Mutex, enough int, waiting func() int) {
+	for seen := -1; waiting() > seen && waiting() < enough; {
+		seen = waiting()
+		mu.Unlock()
 		runtime.Gosched()
-		b.mu.Lock()
+		mu.Lock()
 	}
 }
 

@@ -27,7 +27,7 @@ func (b *runBatcher) add(it *runItem) {
 		return
 	}
 	b.waiting = append(b.waiting, it)
-	if b.flight < min(len(b.waiting), buildFlight) {
+	if b.flight < min(1+len(b.waiting)/buildEager, buildFlight) {
 		b.flight++
 		b.part.client.work.Go(b.run)
 	}
@@ -55,6 +55,7 @@ func (b *runBatcher) withdraw(it *runItem) bool {
 func (b *runBatcher) next() []*runItem {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	gather(&b.mu, buildEager, func() int { return len(b.waiting) })
 	n, ids, size := 0, 0, 0
 	for _, it := range b.waiting {
 		ids, size = ids+1+len(it.nodes), size+it.size+len(it.graph)

@@ -19,8 +19,9 @@ const (
 	// buildExpiry is when a run that is stored in several calls is given up, if no
 	// call has come for so long.
 	buildExpiry = 10 * time.Minute
-	// buildFlight is how many calls may be under way on one partition.
-	buildFlight = 2
+	// buildFlight is how many calls may be under way on one partition, and buildEager how
+	// many runs must be waiting before another one is sent.
+	buildFlight, buildEager = 2, 40
 )
 
 // buildSender makes the calls.
