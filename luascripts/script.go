@@ -120,7 +120,7 @@ func (s *Script) sendAndWait(ctx context.Context, rdb redis.UniversalClient, ver
 
 func elements(name string, reply any, err error) ([]any, error) {
 	if err != nil {
-		return nil, err
+		return nil, Refusal(err)
 	}
 	list, ok := reply.([]any)
 	if !ok || len(list) == 0 {

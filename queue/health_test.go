@@ -33,7 +33,7 @@ func TestHealthTellsFacts(t *testing.T) {
 		if got.ClockDifference.Abs() > time.Minute || got.RoundTrip <= 0 || got.Unknown != nil {
 			t.Errorf("%+v", got)
 		}
-	}, "--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru", "--appendonly", "yes", "--appendfsync", "always", "--save", "900 1")
+	}, "--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru", "--appendonly", "yes", "--appendfsync", "always", "--save", "900", "1")
 }
 
 // TestHealthNamesWhatItMayNotAsk instead of failing.

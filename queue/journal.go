@@ -61,7 +61,7 @@ func (s *Store) begin(ctx context.Context, p *partition, held []Held, batch []in
 		reply, err = luascripts.Extend.Run(ctx, s.client.rdb, call.Keys, call.Args)
 	}
 	if err != nil {
-		return nil, err
+		return nil, luascripts.Refusal(err)
 	}
 	for n, i := range batch {
 		if loaded[n] == nil {
