@@ -195,11 +195,7 @@ func TestUnixSocket(t *testing.T) {
 // A cluster of one node is enough to need a cluster's client.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	s := testserver.Real(t, "--cluster-enabled", "yes")
-	do(t, s, "CLUSTER ADDSLOTSRANGE 0 16383")
-	await(t, func() bool {
-		return strings.Contains(s.Client.ClusterInfo(t.Context()).Val(), "cluster_state:ok")
-	})
+	s := testserver.StartCluster(t, testserver.Redis, 1).Nodes[0]
 	e := env{"CYCLONE_CLUSTER": s.Addr()}
 	e.ok(t, "enqueue", "k", "--queue", "mail")
 	for _, line := range []string{"queues", "steps list", "stats", "workers", "doctor", "pause mail", "resume mail", "cancel --queue mail --yes"} {

@@ -29,7 +29,7 @@ func TestWaitReplicas(t *testing.T) {
 			l.Fatalf("without a replica: run %v, error %v; want ErrNotReplicated and the run, which is stored", run, err)
 		}
 		host, port, _ := net.SplitHostPort(primary.Addr())
-		replica := primary.Another("--replicaof", host+" "+port)
+		replica := primary.Another("--replicaof", host, port)
 		follower := replica.NewClient(t)
 		l.Until("the replica follows", func() bool {
 			pipe := l.Redis.Pipeline() // WAIT counts what its own connection wrote

@@ -133,7 +133,7 @@ func TestCutConnections(t *testing.T) {
 // F-45: somebody else's script keeps Redis busy.
 func TestBusyRedis(t *testing.T) {
 	eachSeed(t, func(t *testing.T, seed uint64) {
-		experiment{acknowledged: 50, server: []string{"--busy-reply-threshold", "50"}, faults: func(ctx context.Context, p *plant) {
+		experiment{acknowledged: 50, server: []string{"--lua-time-limit", "50"}, faults: func(ctx context.Context, p *plant) {
 			p.every(ctx, 700*time.Millisecond, func() {
 				foreign, cancel := context.WithTimeout(context.Background(), 700*time.Millisecond)
 				defer cancel()

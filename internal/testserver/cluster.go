@@ -3,7 +3,6 @@ package testserver
 import (
 	"fmt"
 	"net"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -23,28 +22,25 @@ type Cluster struct {
 
 // StartCluster starts a Redis Cluster of n primaries without replicas, of the kind
 // name, and returns when every node knows that all slots are served. It ends with
-// the test. args are configuration as for [Real]. It needs Redis 7 or Valkey.
+// the test. args are configuration as for [Real].
 func StartCluster(t testing.TB, name string, n int, args ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{Prefix: newPrefix()}
-	buses := make([]string, n)
 	for i := range n {
-		bus, err := freePort() // by default it is the port plus 10000, which may not exist
-		if err != nil {
-			t.Fatal(err)
-		}
-		buses[i] = strconv.Itoa(bus)
-		node := startReal(t, name, append([]string{
-			"--cluster-enabled", "yes", "--cluster-port", buses[i], "--cluster-node-timeout", "15000",
-		}, args...))
+		node := startReal(t, name, append([]string{"--cluster-enabled", "yes", "--cluster-node-timeout", "15000"}, args...))
 		c.Nodes = append(c.Nodes, node)
-		from, to := i*clusterSlots/n, (i+1)*clusterSlots/n-1
 		node.must("CLUSTER", "SET-CONFIG-EPOCH", i+1)
-		node.must("CLUSTER", "ADDSLOTSRANGE", from, to)
+		slots := []any{"CLUSTER", "ADDSLOTS"} // Redis 6.2 takes no range of them
+		for slot := i * clusterSlots / n; slot < (i+1)*clusterSlots/n; slot++ {
+			slots = append(slots, slot)
+		}
+		node.must(slots...)
 	}
 	for i, node := range c.Nodes {
-		host, port, _ := net.SplitHostPort(node.Addr())
-		c.Nodes[(i+1)%n].must("CLUSTER", "MEET", host, port, buses[i])
+		if next := c.Nodes[(i+1)%n]; next != node {
+			host, port, _ := net.SplitHostPort(node.Addr())
+			next.must("CLUSTER", "MEET", host, port)
+		}
 	}
 	for _, node := range c.Nodes {
 		await(t, "the cluster is complete", func() error {
@@ -81,6 +77,6 @@ func (c *Cluster) Options() *redis.UniversalOptions {
 func (s *RealServer) must(args ...any) {
 	s.t.Helper()
 	if err := s.Client.Do(s.t.Context(), args...).Err(); err != nil {
-		s.t.Fatalf("%v: %v", args, err)
+		s.t.Fatalf("%v: %v", args[:min(len(args), 4)], err)
 	}
 }

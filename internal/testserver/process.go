@@ -64,12 +64,18 @@ func newConfigured(path, config string, args ...string) (*process, error) {
 	return p, nil
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+// busOffset is from a server's port to that of its bus, which it opens in a cluster.
+const busOffset = 10000
+
+// freePort finds one that leaves room for the port of the bus.
+func freePort() (port int, err error) {
+	for port = 65535; err == nil && port+busOffset > 65535; {
+		var l net.Listener
+		if l, err = net.Listen("tcp4", "127.0.0.1:0"); err == nil {
+			port, err = l.Addr().(*net.TCPAddr).Port, l.Close()
+		}
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	return port, err
 }
 
 func (p *process) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port)) }

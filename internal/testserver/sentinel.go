@@ -36,7 +36,7 @@ func StartSentinel(t testing.TB, name string, replicas, watchers int, args ...st
 	s.Primary = startReal(t, name, append([]string{"--repl-diskless-sync-delay", "0"}, args...))
 	host, port, _ := net.SplitHostPort(s.Primary.Addr())
 	for range replicas {
-		s.Replicas = append(s.Replicas, s.Primary.Another("--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0"))
+		s.Replicas = append(s.Replicas, s.Primary.Another("--replicaof", host, port, "--repl-diskless-sync-delay", "0"))
 	}
 	await(t, "the replicas follow", func() error {
 		return contains(s.Primary, "replication", "state=online", replicas)
