@@ -45,7 +45,7 @@ func floorPickup(ctx context.Context, l *lab) (sample, error) {
 	started := make(chan time.Time, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	worker := parallel.InBackground(func() error { return floorServe(ctx, rdb, subscription, started) })
-	waits, err := pickups(ctx, l.size.pickups, started, worker, func(i int) error {
+	waits, err := pickups(ctx, l.size.pickups, started, worker, func(ctx context.Context, i int) error {
 		return floor.EnqueueAndWake(ctx, rdb, floor.Job{ID: strconv.Itoa(i), Body: floorBody()})
 	})
 	cancel()
@@ -82,16 +82,17 @@ func floorServe(ctx context.Context, rdb *redis.Client, wakes *redis.PubSub, sta
 	}
 }
 
-// pickups calls enqueue n times, each time on an idle worker, and returns how
-// long each took until the worker had started.
-func pickups(ctx context.Context, n int, started <-chan time.Time, worker *parallel.Background, enqueue func(i int) error) ([]float64, error) {
+// pickups calls enqueue n times, each time on an idle worker and under a context that
+// cannot end, and returns how long each took until the worker had started.
+func pickups(ctx context.Context, n int, started <-chan time.Time, worker *parallel.Background, enqueue func(ctx context.Context, i int) error) ([]float64, error) {
 	waits := make([]float64, 0, n)
+	patient := context.WithoutCancel(ctx)
 	for i := range n {
 		if err := parallel.Pause(ctx, pickupPause()); err != nil {
 			return nil, err
 		}
 		before := time.Now()
-		if err := enqueue(i + 1); err != nil {
+		if err := enqueue(patient, i+1); err != nil {
 			return nil, err
 		}
 		select {
@@ -126,7 +127,7 @@ func cyclonePickup(ctx context.Context, l *lab) (sample, error) {
 	}
 	defer p.close()
 	input := payload()
-	waits, err := pickups(ctx, l.size.pickups, started, w.Background, func(int) error {
+	waits, err := pickups(ctx, l.size.pickups, started, w.Background, func(ctx context.Context, _ int) error {
 		_, err := cyclone.EnqueueAction(ctx, p.client, action, input)
 		return err
 	})

@@ -39,8 +39,9 @@ func cycloneSingles(ctx context.Context, l *lab) (sample, error) {
 		start := time.Now()
 		err := parallel.Run(ctx, singleProducers, func(ctx context.Context, i int) error {
 			_, n := parallel.Share(l.size.singles, i, singleProducers)
+			patient := context.WithoutCancel(ctx)
 			for range n {
-				if _, err := cyclone.EnqueueAction(ctx, p.client, action, input); err != nil {
+				if _, err := cyclone.EnqueueAction(patient, p.client, action, input); err != nil {
 					return err
 				}
 			}

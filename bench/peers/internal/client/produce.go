@@ -39,13 +39,22 @@ func produce(ctx context.Context, library Library, order wire.Produce) (*wire.Pr
 
 func (p *producer) late() bool { return p.Limit > 0 && time.Now().After(p.deadline) }
 
+// enqueue makes one call under a context that cannot end: some libraries are slower
+// when they have to watch for its end, and some cannot watch for it.
+func (p *producer) enqueue(ctx context.Context, job Job) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return p.library.Enqueue(context.WithoutCancel(ctx), job)
+}
+
 func (p *producer) singles(ctx context.Context, first, n int) error {
 	for i := range n {
 		now := time.Now()
 		if p.Limit > 0 && now.After(p.deadline) {
 			return nil
 		}
-		if err := p.library.Enqueue(ctx, p.job(first+i, now)); err != nil {
+		if err := p.enqueue(ctx, p.job(first+i, now)); err != nil {
 			return err
 		}
 		p.done.Add(1)
@@ -79,7 +88,7 @@ func (p *producer) paced(ctx context.Context, worker, goroutines int) error {
 				return err
 			}
 		}
-		if err := p.library.Enqueue(ctx, p.job(i, at)); err != nil {
+		if err := p.enqueue(ctx, p.job(i, at)); err != nil {
 			return err
 		}
 		p.done.Add(1)
