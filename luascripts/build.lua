@@ -32,8 +32,8 @@ local lane, seq, block, max_bytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]
 local wake_channel, events, partition, detail, nq = ARGV[5], ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
 local names = 9 -- the queues' names come behind
 
-local function queue_key(fixed, q, offset)
-  return KEYS[fixed + (q - 1) * PER_QUEUE + offset]
+local function queue_key(q, offset)
+  return KEYS[FIXED + (q - 1) * PER_QUEUE + offset]
 end
 
 local function run_key(r)
@@ -193,7 +193,7 @@ local function start(r, part, former)
   for i, root in ipairs(shape.roots) do
     local member, due = id .. root.name, due_at(root.due, now)
     if due > now then
-      delay(FIXED, root.q, SCHEDULED, root.lane, member, due)
+      delay(root.q, SCHEDULED, root.lane, member, due)
     else
       make_ready(root.q, root.lane, member)
     end
@@ -240,10 +240,10 @@ end
 if unblocked > 0 then
   count(stats, now, 'unblocked', unblocked)
 end
-push_ready(FIXED, nq)
+push_ready(nq)
 if #lines > 0 then
   redis.call('PUBLISH', events, score(now) .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
 end
-wake_touched(FIXED, nq, names, paused, wake_channel, partition, now)
+wake_touched(nq, names, paused, wake_channel, partition, now)
 answer(sess, lane, seq, string.format('%.0f', first) .. '|' .. table.concat(stored))
 return {0, now, first, refused}

@@ -9,6 +9,7 @@
 --   nq, then nq queue names
 -- RETURNS: {0, now ms, 'accepted', 'duplicate', 'unknown', 'ended', 'full' or 'large', {queue still to rouse, ...}}
 --   or {status < 0}: -1 no session, -2 stale, -3 gap
+local FIXED = 7
 --@include clock
 --@include session
 --@include stats
@@ -17,7 +18,6 @@
 --@include place
 --@include signals
 --@include send
-local FIXED = 7
 local steps, sess, stats, paused = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local sweep, journals, signals = KEYS[5], KEYS[6], KEYS[7]
 local lane, seq, only_rouse, id, task = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1', ARGV[4], tonumber(ARGV[5])
@@ -43,7 +43,7 @@ if state ~= APPLY then
 end
 local outcome
 if not only_rouse then
-  outcome = refusal(steps, signals, FIXED, id, task, known_by, #payload, max_bytes, 0, max_signals)
+  outcome = refusal(steps, signals, id, task, known_by, #payload, max_bytes, 0, max_signals)
 end
 
 -- Write. A signal comes first: it is what maxmemory refuses. Rousing begins with a write that needs no memory.
@@ -64,7 +64,7 @@ local function rouse()
     local q = index_of[queue]
     if q and roused < ROUSED then
       roused = roused + 1
-      if redis.call('ZREM', queue_key(FIXED, q, WAITING), waiter) == 1 then
+      if redis.call('ZREM', queue_key(q, WAITING), waiter) == 1 then
         make_ready(q, tonumber(l), waiter)
       end
     else
@@ -91,7 +91,7 @@ if not outcome then
   end
   rouse()
 end
-push_ready(FIXED, nq)
-wake_touched(FIXED, nq, 13, paused, wake_channel, partition, now)
+push_ready(nq)
+wake_touched(nq, 13, paused, wake_channel, partition, now)
 answer(sess, lane, seq, outcome .. ' ' .. table.concat(others, ' '))
 return {0, now, outcome, others}

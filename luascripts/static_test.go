@@ -72,8 +72,9 @@ func TestStaticKeysAreDeclared(t *testing.T) {
 
 // writers are the shared functions that write.
 var writers = []string{
-	"answer", "apply_command", "begin", "count", "delay", "dispose", "free_unique", "journal_write", "leave_line", "note", "orphans",
-	"push_ready", "send", "settle_ended", "wake", "wake_touched", "write_tries",
+	"answer", "apply_command", "apply_tx", "begin", "begin_holding", "claim", "close_run", "count", "delay", "dispose", "end_step", "free_unique",
+	"hand_over", "journal_write", "leave_line", "let_go", "note", "orphans",
+	"push_ready", "replace", "send", "serve", "settle", "settle_ended", "stand_in_line", "wake", "wake_peer", "wake_touched", "write_tries",
 }
 
 // producers are the scripts that store new runs, or signals for them.

@@ -10,16 +10,17 @@
 --     k, k x signal name, j, j x (field, value)
 -- RETURNS: {0, now ms, {'suspended', 'ready', 'lost', 'cancelled' or 'different', ...}}
 --   or {status < 0}: -1 no session, -2 stale, -3 gap
+local FIXED = 7
 --@include clock
 --@include session
 --@include stats
 --@include wake
 --@include queues
 --@include place
+--@include dispose
 --@include fence
 --@include journal
 --@include signals
-local FIXED = 7
 local steps, sess, ghosts, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local subs, paused, journals = KEYS[5], KEYS[6], KEYS[7]
 local lane, seq, worker, wake_channel, events = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
@@ -53,7 +54,7 @@ for i = 1, tonumber(ARGV[9 + nq]) do
   }
   cursor = cursor + 10 + names + 2 * fields
 end
-fence(items, FIXED, nq, ghosts)
+fence(items, nq, ghosts)
 for i = 1, #items do
   local item = items[i]
   if not item.reason and journal_differs(KEYS[item.journal], item.fields, item.j) then
@@ -75,7 +76,7 @@ local function stand_in_line(item, name)
 end
 
 local function suspend(item)
-  redis.call('ZREM', queue_key(FIXED, item.q, LEASED), item.member)
+  redis.call('ZREM', queue_key(item.q, LEASED), item.member)
   if ARGV[item.body] ~= '' then
     redis.call('HSET', steps, item.id, ARGV[item.body])
   end
@@ -90,7 +91,7 @@ local function suspend(item)
     stand_in_line(item, ARGV[k])
   end
   local due = item.due == '' and START_LIMIT or due_at(item.due, now)
-  delay(FIXED, item.q, INDEX[item.index], item.back, item.id, due)
+  delay(item.q, INDEX[item.index], item.back, item.id, due)
   return 'suspended', item.due ~= '' and due or 0
 end
 
@@ -99,7 +100,7 @@ for i = 1, #items do
   local verb, due = VERB[item.index], 0
   outcomes[i] = item.reason
   if item.mark then
-    dispose(item, FIXED, ghosts)
+    let_go(item, ghosts)
   elseif not item.reason then
     outcomes[i], due = suspend(item)
     counts[verb] = (counts[verb] or 0) + 1
@@ -108,13 +109,13 @@ for i = 1, #items do
     end
   end
 end
-push_ready(FIXED, nq)
+push_ready(nq)
 for _, verb in ipairs({'suspended', 'failed', 'snoozed'}) do
   if counts[verb] then
     count(stats, now, verb, counts[verb])
   end
 end
-wake_touched(FIXED, nq, 8, paused, wake_channel, partition, now)
+wake_touched(nq, 8, paused, wake_channel, partition, now)
 if #lines > 0 then
   redis.call('PUBLISH', events, score(now) .. ' ' .. worker .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
 end

@@ -39,8 +39,8 @@ local partition, detail, take, hold = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonum
 local listens, nq = ARGV[10] == '1', tonumber(ARGV[11])
 local names = 11 -- the queues' names come behind
 
-local function queue_key(fixed, q, offset)
-  return KEYS[fixed + (q - 1) * PER_QUEUE + offset]
+local function queue_key(q, offset)
+  return KEYS[FIXED + (q - 1) * PER_QUEUE + offset]
 end
 
 local function run_key(r)
@@ -124,7 +124,7 @@ local function set_out(o, verb)
   if redis.call('HEXISTS', ghosts, o.member) == 1 then
     redis.call('HSET', ghosts, o.member, 'r' .. ARGV[names + o.q])
   elseif due > now then
-    delay(FIXED, o.q, SCHEDULED, o.lane, o.member, due)
+    delay(o.q, SCHEDULED, o.lane, o.member, due)
   else
     make_ready(o.q, o.lane, o.member)
   end
@@ -151,7 +151,7 @@ function apply.c(o)
   if redis.call('HEXISTS', steps, o.member) == 1 then
     local waited = 0
     for offset = SCHEDULED, WAITING do
-      waited = waited + redis.call('ZREM', queue_key(FIXED, o.q, offset), o.member)
+      waited = waited + redis.call('ZREM', queue_key(o.q, offset), o.member)
     end
     if waited == 0 then
       redis.call('HSET', ghosts, o.member, 'x' .. ARGV[names + o.q])
@@ -215,7 +215,7 @@ function apply.o(o)
   if ended(o) ~= o.was or bodiless(o) then
     return false
   end
-  redis.call('ZREM', queue_key(FIXED, o.q, DISCARDED), o.member)
+  redis.call('ZREM', queue_key(o.q, DISCARDED), o.member)
   local s, u, interrupted, old_limit = read_tries(tries, o.member)
   write_tries(tries, o.member, s, u, interrupted, o.limit > 0 and o.limit or old_limit, s + u)
   note(history, o.member, score(now) .. ' ' .. o.note)
@@ -405,7 +405,7 @@ for verb, n in pairs(counted) do
     count(stats, now, verb, n)
   end
 end
-push_ready(FIXED, nq)
+push_ready(nq)
 local said = table.concat(lines, '\n')
 if subscribed and said ~= '' then
   redis.call('PUBLISH', events, score(now) .. '\n' .. said .. '\n\n' .. detail)
@@ -416,6 +416,6 @@ end
 if #live > 0 then
   redis.call('PUBLISH', cancels, table.concat(live, ' '))
 end
-wake_touched(FIXED, nq, names, paused, wake_channel, partition, now)
+wake_touched(nq, names, paused, wake_channel, partition, now)
 answer(sess, lane, seq, table.concat(outcomes, ' ') .. '\n' .. table.concat(taken, '\n') .. '|' .. said)
 return {0, now, outcomes, taken, said}

@@ -1,13 +1,12 @@
 package queue
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"testing"
 
 	"github.com/cyclone-queue/cyclone"
+	"github.com/cyclone-queue/cyclone/luascripts"
 )
 
 var (
@@ -19,27 +18,19 @@ var (
 // What scripts count is known here: it is shown, and tidied when its time is over.
 func TestEveryVerbIsCounted(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../luascripts/*.lua")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
 	found := 0
-	check := func(file, verb string) {
+	check := func(script, verb string) {
 		if found++; !slices.Contains(counted, cyclone.EventType(verb)) {
-			t.Errorf("%s counts %q, which is never tidied", file, verb)
+			t.Errorf("%s counts %q, which is never tidied", script, verb)
 		}
 	}
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	for _, script := range luascripts.All() {
+		for _, m := range countedVerb.FindAllStringSubmatch(script.Source, -1) {
+			check(script.Name, m[1])
 		}
-		for _, m := range countedVerb.FindAllSubmatch(source, -1) {
-			check(file, string(m[1]))
-		}
-		for _, table := range verbTable.FindAllSubmatch(source, -1) {
-			for _, m := range verbWord.FindAllSubmatch(table[1], -1) {
-				check(file, string(m[1])+string(m[2]))
+		for _, table := range verbTable.FindAllStringSubmatch(script.Source, -1) {
+			for _, m := range verbWord.FindAllStringSubmatch(table[1], -1) {
+				check(script.Name, m[1]+m[2])
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 -- fence: which steps of a call are not held any more. fence marks each item of those with its reason, and returns
--- whether there are ghosts; an item that a ghost holds keeps its lease until dispose, which ends a claim whose step was
--- cancelled or revived meanwhile: x drops it, r makes it ready.
-local function fence(items, fixed, nq, ghosts)
+-- whether there are ghosts; an item that a ghost holds keeps its lease until let_go.
+local function fence(items, nq, ghosts)
   local lists, owners, seen, missing = {}, {}, {}, {}
   for i = 1, #items do
     local item = items[i]
@@ -19,7 +18,7 @@ local function fence(items, fixed, nq, ghosts)
   end
   for q = 1, nq do
     if lists[q] then
-      local held = redis.call('ZMSCORE', queue_key(fixed, q, LEASED), unpack(lists[q]))
+      local held = redis.call('ZMSCORE', queue_key(q, LEASED), unpack(lists[q]))
       for k, member in ipairs(lists[q]) do
         missing[member] = not held[k]
       end
@@ -38,12 +37,10 @@ local function fence(items, fixed, nq, ghosts)
   return haunted
 end
 
-local function dispose(item, fixed, ghosts)
-  local held = tonumber(redis.call('ZSCORE', queue_key(fixed, item.q, LEASED), item.member))
-  redis.call('ZREM', queue_key(fixed, item.q, LEASED), item.member)
-  redis.call('HDEL', ghosts, item.id)
-  if item.mark == 'r' then
-    redis.call('RPUSH', queue_key(fixed, item.q, READY + math.floor(held % 16 / 2) + 1), item.id)
+local function let_go(item, ghosts)
+  local lease = redis.call('ZSCORE', queue_key(item.q, LEASED), item.member)
+  redis.call('ZREM', queue_key(item.q, LEASED), item.member)
+  if dispose(ghosts, item.q, item.id, item.mark, lease) then
     touched[item.q] = true
   end
 end

@@ -9,31 +9,31 @@ local function make_ready(q, lane_index, id)
   list[#list + 1] = id
 end
 
-local function delay(fixed, q, offset, lane_index, id, due)
-  redis.call('ZADD', queue_key(fixed, q, offset), score(due * 16 + lane_index - 1), id)
-  if redis.call('ZRANGE', queue_key(fixed, q, offset), 0, 0)[1] == id then
+local function delay(q, offset, lane_index, id, due)
+  redis.call('ZADD', queue_key(q, offset), score(due * 16 + lane_index - 1), id)
+  if redis.call('ZRANGE', queue_key(q, offset), 0, 0)[1] == id then
     touched[q] = true
   end
 end
 
-local function push_ready(fixed, nq)
+local function push_ready(nq)
   for q = 1, nq do
     local lanes = pending[q]
     if lanes then
       touched[q] = true
       for l = 1, 3 do
         if #lanes[l] > 0 then
-          redis.call('LPUSH', queue_key(fixed, q, READY + l), unpack(lanes[l]))
+          redis.call('LPUSH', queue_key(q, READY + l), unpack(lanes[l]))
         end
       end
     end
   end
 end
 
-local function wake_touched(fixed, nq, names, paused, channel, partition, now)
+local function wake_touched(nq, names, paused, channel, partition, now)
   for q = 1, nq do
     if touched[q] then
-      wake(queue_key(fixed, q, WAITERS), paused, ARGV[names + q], channel, partition, now)
+      wake(queue_key(q, WAITERS), paused, ARGV[names + q], channel, partition, now)
     end
   end
 end

@@ -4,7 +4,7 @@ local KEYS_KEPT = 1000
 
 -- refusal tells why a signal cannot be sent, nil when it can. task is the queue of a single task, 0 for a run of many
 -- steps; more is how many the same call adds before it.
-local function refusal(steps, signals, fixed, id, task, key, size, max_bytes, more, max_signals)
+local function refusal(steps, signals, id, task, key, size, max_bytes, more, max_signals)
   local known = redis.call('HMGET', signals, 'gk:' .. key, 'gn', 'st')
   if known[1] then
     return 'duplicate'
@@ -18,7 +18,7 @@ local function refusal(steps, signals, fixed, id, task, key, size, max_bytes, mo
     end
   else
     for offset = COMPLETED, CANCELLED do
-      if redis.call('ZSCORE', queue_key(fixed, task, offset), id) then
+      if redis.call('ZSCORE', queue_key(task, offset), id) then
         return 'ended'
       end
     end

@@ -22,6 +22,7 @@
 -- RETURNS: {0, now ms, {'id:token', 'lost', 'cancelled' or 'tx <command from 1> <reason>', ...}, the sweep has work 0/1, watched 0/1,
 --   lines of the events of others: steps that may start, runs that have ended}
 --   or {status < 0}: -1 no session, -2 stale, -3 gap
+local FIXED = 15
 -- clock: Redis' own time in whole milliseconds, the only clock that decides anything.
 local function now_ms()
   local t = redis.call('TIME')
@@ -138,14 +139,14 @@ local function int64(text)
   end
   return n
 end
--- queues: the twelve keys that a call has for each of its queues, behind the fixed ones.
+-- queues: the twelve keys that a call has for each of its queues, behind the FIXED ones of the script.
 local PER_QUEUE = 12
 local LEASED, SCHEDULED, RETRYING, SNOOZED, WAITING = 1, 2, 3, 4, 5
 local COMPLETED, DISCARDED, CANCELLED = 6, 7, 8
 local WAITERS, READY = 9, 9
 
-local function queue_key(fixed, q, offset)
-  return KEYS[fixed + (q - 1) * PER_QUEUE + offset]
+local function queue_key(q, offset)
+  return KEYS[FIXED + (q - 1) * PER_QUEUE + offset]
 end
 -- place: puts steps into ready or a timed index. What becomes ready is collected and pushed at the end, one command a
 -- list. touched are the queues that got work, or work that is due before all other: one idle worker each is woken.
@@ -158,31 +159,31 @@ local function make_ready(q, lane_index, id)
   list[#list + 1] = id
 end
 
-local function delay(fixed, q, offset, lane_index, id, due)
-  redis.call('ZADD', queue_key(fixed, q, offset), score(due * 16 + lane_index - 1), id)
-  if redis.call('ZRANGE', queue_key(fixed, q, offset), 0, 0)[1] == id then
+local function delay(q, offset, lane_index, id, due)
+  redis.call('ZADD', queue_key(q, offset), score(due * 16 + lane_index - 1), id)
+  if redis.call('ZRANGE', queue_key(q, offset), 0, 0)[1] == id then
     touched[q] = true
   end
 end
 
-local function push_ready(fixed, nq)
+local function push_ready(nq)
   for q = 1, nq do
     local lanes = pending[q]
     if lanes then
       touched[q] = true
       for l = 1, 3 do
         if #lanes[l] > 0 then
-          redis.call('LPUSH', queue_key(fixed, q, READY + l), unpack(lanes[l]))
+          redis.call('LPUSH', queue_key(q, READY + l), unpack(lanes[l]))
         end
       end
     end
   end
 end
 
-local function wake_touched(fixed, nq, names, paused, channel, partition, now)
+local function wake_touched(nq, names, paused, channel, partition, now)
   for q = 1, nq do
     if touched[q] then
-      wake(queue_key(fixed, q, WAITERS), paused, ARGV[names + q], channel, partition, now)
+      wake(queue_key(q, WAITERS), paused, ARGV[names + q], channel, partition, now)
     end
   end
 end
@@ -195,10 +196,23 @@ local function due_at(text, now)
   local from_now = string.match(text, '^%+(.*)$')
   return math.min(from_now and now + tonumber(from_now) or tonumber(text), START_LIMIT)
 end
+-- dispose: ends a claim whose step was cancelled or revived meanwhile, and whose lease has been removed: the mark x drops
+-- it, r makes it ready in the lane of its lease, of which lease is the score. It tells whether something became ready.
+local function leased_lane(lease)
+  return math.floor(lease % 16 / 2) + 1
+end
+
+local function dispose(ghosts, q, id, mark, lease)
+  redis.call('HDEL', ghosts, id)
+  if string.sub(mark, 1, 1) ~= 'r' then
+    return false
+  end
+  redis.call('RPUSH', queue_key(q, READY + leased_lane(lease)), id)
+  return true
+end
 -- fence: which steps of a call are not held any more. fence marks each item of those with its reason, and returns
--- whether there are ghosts; an item that a ghost holds keeps its lease until dispose, which ends a claim whose step was
--- cancelled or revived meanwhile: x drops it, r makes it ready.
-local function fence(items, fixed, nq, ghosts)
+-- whether there are ghosts; an item that a ghost holds keeps its lease until let_go.
+local function fence(items, nq, ghosts)
   local lists, owners, seen, missing = {}, {}, {}, {}
   for i = 1, #items do
     local item = items[i]
@@ -216,7 +230,7 @@ local function fence(items, fixed, nq, ghosts)
   end
   for q = 1, nq do
     if lists[q] then
-      local held = redis.call('ZMSCORE', queue_key(fixed, q, LEASED), unpack(lists[q]))
+      local held = redis.call('ZMSCORE', queue_key(q, LEASED), unpack(lists[q]))
       for k, member in ipairs(lists[q]) do
         missing[member] = not held[k]
       end
@@ -235,12 +249,10 @@ local function fence(items, fixed, nq, ghosts)
   return haunted
 end
 
-local function dispose(item, fixed, ghosts)
-  local held = tonumber(redis.call('ZSCORE', queue_key(fixed, item.q, LEASED), item.member))
-  redis.call('ZREM', queue_key(fixed, item.q, LEASED), item.member)
-  redis.call('HDEL', ghosts, item.id)
-  if item.mark == 'r' then
-    redis.call('RPUSH', queue_key(fixed, item.q, READY + math.floor(held % 16 / 2) + 1), item.id)
+local function let_go(item, ghosts)
+  local lease = redis.call('ZSCORE', queue_key(item.q, LEASED), item.member)
+  redis.call('ZREM', queue_key(item.q, LEASED), item.member)
+  if dispose(ghosts, item.q, item.id, item.mark, lease) then
     touched[item.q] = true
   end
 end
@@ -250,7 +262,7 @@ local KEYS_KEPT = 1000
 
 -- refusal tells why a signal cannot be sent, nil when it can. task is the queue of a single task, 0 for a run of many
 -- steps; more is how many the same call adds before it.
-local function refusal(steps, signals, fixed, id, task, key, size, max_bytes, more, max_signals)
+local function refusal(steps, signals, id, task, key, size, max_bytes, more, max_signals)
   local known = redis.call('HMGET', signals, 'gk:' .. key, 'gn', 'st')
   if known[1] then
     return 'duplicate'
@@ -264,7 +276,7 @@ local function refusal(steps, signals, fixed, id, task, key, size, max_bytes, mo
     end
   else
     for offset = COMPLETED, CANCELLED do
-      if redis.call('ZSCORE', queue_key(fixed, task, offset), id) then
+      if redis.call('ZSCORE', queue_key(task, offset), id) then
         return 'ended'
       end
     end
@@ -427,7 +439,6 @@ local function begin(run_hash, building, sweep, id, deadline, swept, now)
     redis.call('ZADD', sweep, score(now), id)
   end
 end
-local FIXED = 15
 local steps, sess, ghosts, tries, uniq, uniqof = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local results, history, stats, subs, paused = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local ids, sweep, runs, journals = KEYS[12], KEYS[13], KEYS[14], KEYS[15]
@@ -435,12 +446,6 @@ local lane, seq, worker, max_bytes, max_signals = ARGV[1], tonumber(ARGV[2]), AR
 local wake_channel, events, partition, partitions = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
 local detail, stem, listens, nq = ARGV[10], tonumber(ARGV[11]), ARGV[12] == '1', tonumber(ARGV[13])
 local NAMES_AT = 13 -- the queues' names come behind
-
--- NUMBER has the texts of small numbers, which are slow to make.
-local NUMBER = setmetatable({}, {__index = function(known, n)
-  known[n] = string.format('%d', n)
-  return known[n]
-end})
 
 local function sweep_has_work(now)
   local first = redis.call('ZRANGE', sweep, 0, 0, 'WITHSCORES')
@@ -465,7 +470,9 @@ if state ~= APPLY then
   return {state}
 end
 
--- Few shapes stand for many steps: each is read once. wanted are the fields of the run that its nodes look at.
+-- ended_step: reads from ARGV what an ended step is, as the header of the script has it, and what its transaction does.
+
+-- read_shape reads what many steps have in common. wanted are the fields of the run that its nodes look at.
 local function read_shape(text)
   local q, op, node, flags, attempt, rest = string.match(text, '^(%d+) (%a) (%S+) (%S+) (%d+)(.*)$')
   local shape = {q = tonumber(q), op = op, children = {}, run_keys = 0, extra = 3, wide = string.find(flags, 'w') ~= nil}
@@ -492,6 +499,7 @@ local function read_shape(text)
 end
 
 local described = 0 -- follow-ups
+
 local function read_tx(cursor)
   local ops, at = {}, cursor + 1
   for k = 1, tonumber(ARGV[cursor]) do
@@ -522,7 +530,10 @@ for i = 1, n do
   end
   items[i] = item
 end
-local haunted = fence(items, FIXED, nq, ghosts)
+local haunted = fence(items, nq, ghosts)
+
+-- read_run: reads runs as their nodes need them, and tells of each node whether it may end. A run is read once for all of its
+-- nodes that stand one behind the other in items, which the script has.
 
 -- join adds the fields of one more node to those that are read of a run; positions says where each is then.
 local function join(positions, wanted, more)
@@ -566,11 +577,6 @@ local function read_run(i)
   return i
 end
 
-local at = 1
-while at <= n do
-  at = items[at].shape.node and read_run(at) or at + 1
-end
-
 local function position(found, field, usual)
   return found.positions and found.positions[field] or usual
 end
@@ -588,10 +594,16 @@ local function check_node(item)
   end
 end
 
+local at = 1
+while at <= n do
+  at = items[at].shape.node and read_run(at) or at + 1
+end
+
+-- check_tx: whether all that a transaction does can be done. It returns the position of the first command that cannot be
+-- applied, and why. What the others will have done is noted for the transactions behind. The script has steps, stats, ids,
+-- max_bytes, max_signals and now.
 local all, sent, follow_ups = {}, {}, 0
 
--- check_tx returns the position of the first command that cannot be applied, and why. What the others will have done is
--- noted for the transactions behind.
 local function check_tx(item)
   local own, own_sent, own_follow_ups = {}, {}, 0
   for k, op in ipairs(item.ops) do
@@ -599,7 +611,7 @@ local function check_tx(item)
     local name = KEYS[op.key]
     if op.kind == 'signal' then
       local before = own_sent[name] or sent[name] or 0
-      reason = refusal(steps, KEYS[op.key], FIXED, ARGV[op.at], tonumber(ARGV[op.at + 1]), '', #ARGV[op.at + 3],
+      reason = refusal(steps, KEYS[op.key], ARGV[op.at], tonumber(ARGV[op.at + 1]), '', #ARGV[op.at + 3],
         max_bytes, before, max_signals)
       own_sent[name] = before + 1
     elseif op.kind == 'enqueue' then
@@ -646,7 +658,7 @@ local listeners = redis.call('EXISTS', subs)
 local watched = listeners == 1
 local lines, brought, refused, stored = {}, {}, {}, {}
 local leases, gone, fresh, singles, undone, ended = {}, {}, {}, {}, {}, {}
-local completed, discarded, unblocked, begun, next_id = 0, 0, 0, 0, nil
+local completed, discarded, unblocked, begun = 0, 0, 0, 0
 
 local function event(verb, q, id, detail_index, due)
   return verb .. ' ' .. ARGV[NAMES_AT + q] .. ' ' .. id .. ' ' .. detail_index .. ' ' .. due
@@ -665,7 +677,7 @@ end
 -- start puts a step that has been waiting for others, or is new, where its time asks for.
 local function start(q, lane_index, id, due, detail_index)
   if due > now then
-    delay(FIXED, q, SCHEDULED, lane_index, id, due)
+    delay(q, SCHEDULED, lane_index, id, due)
   else
     make_ready(q, lane_index, id)
   end
@@ -673,6 +685,10 @@ local function start(q, lane_index, id, due, detail_index)
     bring(event('enqueued', q, id, detail_index, due > now and score(due) or 0))
   end
 end
+
+-- apply_tx: does what check_tx has found possible. The script has ids, sweep, journals, partition, partitions and now, n = the
+-- steps that end, start; fresh, begun and unblocked say what began.
+local next_id
 
 local function follow_up(op)
   next_id = next_id or redis.call('INCRBY', ids, follow_ups) - follow_ups + 1
@@ -709,6 +725,15 @@ local function apply_tx(item)
     end
   end
 end
+-- end_node: ends a node of a run as check_node found it, and releases what depends on it; close_run then writes at once what
+-- the nodes of one run have changed of it. The script has ghosts, haunted, sweep, now, stem, start, event and bring;
+-- gone, ended and unblocked say what has come of it.
+
+-- NUMBER has the texts of small numbers, which are slow to make.
+local NUMBER = setmetatable({}, {__index = function(known, n)
+  known[n] = string.format('%d', n)
+  return known[n]
+end})
 
 -- set_out is start for a node that may have been cancelled and revived: one that a claim or a list still has under a
 -- ghost is made ready by whoever takes it there.
@@ -807,6 +832,8 @@ local function close_run(item)
     end
   end
 end
+-- end_step: ends a step that nothing refuses: its lease, its transaction, what it was, and what goes with it. The script has
+-- steps, results, sweep and now; leases, gone, singles, undone, completed and discarded say what is left to write at once.
 
 local function end_single(item)
   local shape = item.shape
@@ -814,7 +841,7 @@ local function end_single(item)
   if shape.op == 'c' then
     gone[#gone + 1] = item.id
   elseif shape.op == 'k' then
-    redis.call('ZADD', queue_key(FIXED, item.q, COMPLETED), ARGV[item.at + shape.k], item.id)
+    redis.call('ZADD', queue_key(item.q, COMPLETED), ARGV[item.at + shape.k], item.id)
     redis.call('HSET', results, item.id, shape.o and ARGV[item.at + shape.o] or '')
   end
 end
@@ -836,7 +863,7 @@ local function end_step(item)
   end
   if shape.op == 'd' then
     discarded = discarded + 1
-    redis.call('ZADD', queue_key(FIXED, item.q, DISCARDED), score(now), item.id)
+    redis.call('ZADD', queue_key(item.q, DISCARDED), score(now), item.id)
     redis.call('HSET', steps, item.id, ARGV[item.at + shape.o])
   else
     completed = completed + 1
@@ -857,7 +884,7 @@ for i = 1, n do
     refused[#refused + 1] = item.reason
     stored[#stored + 1] = item.member .. ' ' .. item.reason .. ';'
     if item.mark then
-      dispose(item, FIXED, ghosts)
+      let_go(item, ghosts)
     end
     if item.gone then
       gone[#gone + 1] = item.id
@@ -875,7 +902,7 @@ end
 
 for q = 1, nq do
   if leases[q] then
-    redis.call('ZREM', queue_key(FIXED, q, LEASED), unpack(leases[q]))
+    redis.call('ZREM', queue_key(q, LEASED), unpack(leases[q]))
   end
 end
 if #gone > 0 then
@@ -900,8 +927,8 @@ settle_ended(runs, sweep, uniq, uniqof)
 for _, line in ipairs(ended) do
   bring(line)
 end
-push_ready(FIXED, nq)
-wake_touched(FIXED, nq, NAMES_AT, paused, wake_channel, partition, now)
+push_ready(nq)
+wake_touched(nq, NAMES_AT, paused, wake_channel, partition, now)
 if completed > 0 then
   count(stats, now, 'completed', completed)
 end

@@ -123,8 +123,8 @@ local lane, seq, block, max_bytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]
 local wake_channel, events, partition, detail, nq = ARGV[5], ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
 local names = 9 -- the queues' names come behind
 
-local function queue_key(fixed, q, offset)
-  return KEYS[fixed + (q - 1) * PER_QUEUE + offset]
+local function queue_key(q, offset)
+  return KEYS[FIXED + (q - 1) * PER_QUEUE + offset]
 end
 
 local function run_key(r)
@@ -141,31 +141,31 @@ local function make_ready(q, lane_index, id)
   list[#list + 1] = id
 end
 
-local function delay(fixed, q, offset, lane_index, id, due)
-  redis.call('ZADD', queue_key(fixed, q, offset), score(due * 16 + lane_index - 1), id)
-  if redis.call('ZRANGE', queue_key(fixed, q, offset), 0, 0)[1] == id then
+local function delay(q, offset, lane_index, id, due)
+  redis.call('ZADD', queue_key(q, offset), score(due * 16 + lane_index - 1), id)
+  if redis.call('ZRANGE', queue_key(q, offset), 0, 0)[1] == id then
     touched[q] = true
   end
 end
 
-local function push_ready(fixed, nq)
+local function push_ready(nq)
   for q = 1, nq do
     local lanes = pending[q]
     if lanes then
       touched[q] = true
       for l = 1, 3 do
         if #lanes[l] > 0 then
-          redis.call('LPUSH', queue_key(fixed, q, READY + l), unpack(lanes[l]))
+          redis.call('LPUSH', queue_key(q, READY + l), unpack(lanes[l]))
         end
       end
     end
   end
 end
 
-local function wake_touched(fixed, nq, names, paused, channel, partition, now)
+local function wake_touched(nq, names, paused, channel, partition, now)
   for q = 1, nq do
     if touched[q] then
-      wake(queue_key(fixed, q, WAITERS), paused, ARGV[names + q], channel, partition, now)
+      wake(queue_key(q, WAITERS), paused, ARGV[names + q], channel, partition, now)
     end
   end
 end
@@ -331,7 +331,7 @@ local function start(r, part, former)
   for i, root in ipairs(shape.roots) do
     local member, due = id .. root.name, due_at(root.due, now)
     if due > now then
-      delay(FIXED, root.q, SCHEDULED, root.lane, member, due)
+      delay(root.q, SCHEDULED, root.lane, member, due)
     else
       make_ready(root.q, root.lane, member)
     end
@@ -378,10 +378,10 @@ end
 if unblocked > 0 then
   count(stats, now, 'unblocked', unblocked)
 end
-push_ready(FIXED, nq)
+push_ready(nq)
 if #lines > 0 then
   redis.call('PUBLISH', events, score(now) .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
 end
-wake_touched(FIXED, nq, names, paused, wake_channel, partition, now)
+wake_touched(nq, names, paused, wake_channel, partition, now)
 answer(sess, lane, seq, string.format('%.0f', first) .. '|' .. table.concat(stored))
 return {0, now, first, refused}

@@ -119,13 +119,11 @@ local ids, subs, stats, paused, offers, handed = KEYS[6], KEYS[7], KEYS[8], KEYS
 local lane, seq, block, max_bytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local wake_channel, events, partition, detail, nq = ARGV[5], ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
 local names = 9 -- the queues' names come behind
+local LEASED, SCHEDULED, WAITERS, READY = 1, 2, 3, 3
 
-local function key(q, offset)
+local function queue_key(q, offset)
   return KEYS[FIXED + (q - 1) * PER_QUEUE + offset]
 end
-local LEASED, SCHEDULED, WAITERS, READY = 1, 2, 3, 3
--- HAND_OVER_BYTES bounds a body that is sent to the worker, PAD keeps the lease set out of its O(n) compact encoding.
-local HAND_OVER_BYTES, PAD = 16384, string.rep('.', 65)
 
 -- Guard.
 local state, replay = session(sess, lane, seq)
@@ -180,7 +178,7 @@ local now = now_ms()
 
 -- Write: bodies first, since HSET is what maxmemory refuses.
 local touched, lines, index, added = {}, {}, 0, 0
-local listened = nq ~= 1 or redis.call('EXISTS', subs, key(1, WAITERS)) > 0
+local listened = nq ~= 1 or redis.call('EXISTS', subs, queue_key(1, WAITERS)) > 0
 local watched = listened and redis.call('EXISTS', subs) == 1
 
 local function event(verb, q, id, due)
@@ -195,10 +193,17 @@ for _ = 1, ngroups do
   cursor = first + 3 * n
 end
 
+-- hand_over: leases a step to an idle worker and sends it there; false when there is none. The worker asks with its next turn
+-- for what it has not heard. The script has offers, handed, paused, wake_channel, events, partition, detail, now, watched,
+-- event, and names = where the queues' names begin.
+
+-- HAND_OVER_BYTES bounds a body that is sent to the worker, PAD keeps the lease set out of its O(n) compact encoding.
+local HAND_OVER_BYTES, PAD = 16384, string.rep('.', 65)
+
 -- taker returns the worker that came last to the line of a queue, if it offers a slot, can hear of it, and nothing else is
 -- ready; and its offer, 'token lease-ms'.
 local function taker(q)
-  local newest = redis.call('ZRANGE', key(q, WAITERS), -1, -1, 'WITHSCORES')
+  local newest = redis.call('ZRANGE', queue_key(q, WAITERS), -1, -1, 'WITHSCORES')
   if not newest[1] then
     return nil
   end
@@ -208,14 +213,13 @@ local function taker(q)
   end
   local offer = redis.call('HGET', offers, newest[1])
   if not offer or redis.call('HEXISTS', paused, ARGV[names + q]) == 1
-    or redis.call('EXISTS', key(q, READY + 1), key(q, READY + 2), key(q, READY + 3)) > 0
+    or redis.call('EXISTS', queue_key(q, READY + 1), queue_key(q, READY + 2), queue_key(q, READY + 3)) > 0
     or redis.call('PUBLISH', wake_channel .. newest[1], '') == 0 then
     return nil
   end
   return newest[1], offer
 end
 
--- hand_over leases a step to an idle worker and sends it there. The worker asks with its next turn for what it has not heard.
 local function hand_over(q, l, id, body)
   local worker, offer = taker(q)
   if not worker then
@@ -224,9 +228,9 @@ local function hand_over(q, l, id, body)
   local token, lease_ms = string.match(offer, '^(%S+) (%d+)$')
   local expiry = now + tonumber(lease_ms)
   local text = l .. ' ' .. id .. ' ' .. token .. ' ' .. score(expiry) .. ' ' .. ARGV[names + q]
-  redis.call('ZREM', key(q, WAITERS), worker)
+  redis.call('ZREM', queue_key(q, WAITERS), worker)
   redis.call('HDEL', offers, worker)
-  redis.call('ZADD', key(q, LEASED), score(expiry * 16 + (l - 1) * 2), id .. ':' .. token, '+inf', PAD)
+  redis.call('ZADD', queue_key(q, LEASED), score(expiry * 16 + (l - 1) * 2), id .. ':' .. token, '+inf', PAD)
   redis.call('HSET', handed, worker, text)
   redis.call('PUBLISH', wake_channel .. worker, partition .. ' ' .. text .. '\n' .. body)
   if watched then
@@ -244,7 +248,7 @@ for _ = 1, ngroups do
   local first = cursor + 3
   local alone = n == 1 and ngroups == 1 and nitems == 0 and listened and #ARGV[first + 1] <= HAND_OVER_BYTES
   if not (alone and hand_over(q, l, ARGV[first], ARGV[first + 1])) then
-    redis.call('LPUSH', key(q, READY + l), unpack(ARGV, first + 2 * n, first + 3 * n - 1))
+    redis.call('LPUSH', queue_key(q, READY + l), unpack(ARGV, first + 2 * n, first + 3 * n - 1))
     touched[q] = true
     if watched then
       for i = first + 2 * n, first + 3 * n - 1 do
@@ -265,29 +269,31 @@ local function conflict(i, holder, replaced)
   stored[#stored + 1] = i .. '=' .. holder .. '=' .. replaced .. ';'
 end
 
+-- replace: swaps the body of a holder that has not started; false when it cannot. A holder that is ready stays ready: it
+-- starts with the new body, whatever delay came with it. The script has steps, uniqof, now, and touched = the queues that
+-- got work.
+
 -- place puts an id into the index that its due time asks for.
 local function place(q, l, id, due)
   if due > now then
     local member_score = score(math.min(due, START_LIMIT) * 16 + l - 1)
-    redis.call('ZADD', key(q, SCHEDULED), member_score, id)
-    if redis.call('ZRANGE', key(q, SCHEDULED), 0, 0)[1] == id then
+    redis.call('ZADD', queue_key(q, SCHEDULED), member_score, id)
+    if redis.call('ZRANGE', queue_key(q, SCHEDULED), 0, 0)[1] == id then
       touched[q] = true
     end
     return
   end
-  redis.call('LPUSH', key(q, READY + l), id)
+  redis.call('LPUSH', queue_key(q, READY + l), id)
   touched[q] = true
 end
 
--- replace swaps the body of a holder that has not started; false when it cannot. A holder that is ready
--- stays ready: it starts with the new body, whatever delay came with it.
 local function replace(q, l, holder, due, body)
   local mark = redis.call('HGET', uniqof, holder)
   if not mark or string.sub(mark, 1, 1) ~= 'u' then
     return false
   end
   redis.call('HSET', steps, holder, body)
-  if redis.call('ZREM', key(q, SCHEDULED), holder) == 1 then
+  if redis.call('ZREM', queue_key(q, SCHEDULED), holder) == 1 then
     place(q, l, holder, due)
   end
   return true
@@ -342,7 +348,7 @@ if #lines > 0 then
 end
 if listened then
   for q in pairs(touched) do
-    wake(key(q, WAITERS), paused, ARGV[names + q], wake_channel, partition, now)
+    wake(queue_key(q, WAITERS), paused, ARGV[names + q], wake_channel, partition, now)
   end
 end
 answer(sess, lane, seq, string.format('%.0f', first) .. '|' .. table.concat(stored))

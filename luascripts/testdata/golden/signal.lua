@@ -9,6 +9,7 @@
 --   nq, then nq queue names
 -- RETURNS: {0, now ms, 'accepted', 'duplicate', 'unknown', 'ended', 'full' or 'large', {queue still to rouse, ...}}
 --   or {status < 0}: -1 no session, -2 stale, -3 gap
+local FIXED = 7
 -- clock: Redis' own time in whole milliseconds, the only clock that decides anything.
 local function now_ms()
   local t = redis.call('TIME')
@@ -71,14 +72,14 @@ local function wake(waiters, paused, queue, channel, partition, now)
   redis.call('ZREM', waiters, newest[1])
   redis.call('PUBLISH', channel .. newest[1], partition)
 end
--- queues: the twelve keys that a call has for each of its queues, behind the fixed ones.
+-- queues: the twelve keys that a call has for each of its queues, behind the FIXED ones of the script.
 local PER_QUEUE = 12
 local LEASED, SCHEDULED, RETRYING, SNOOZED, WAITING = 1, 2, 3, 4, 5
 local COMPLETED, DISCARDED, CANCELLED = 6, 7, 8
 local WAITERS, READY = 9, 9
 
-local function queue_key(fixed, q, offset)
-  return KEYS[fixed + (q - 1) * PER_QUEUE + offset]
+local function queue_key(q, offset)
+  return KEYS[FIXED + (q - 1) * PER_QUEUE + offset]
 end
 -- place: puts steps into ready or a timed index. What becomes ready is collected and pushed at the end, one command a
 -- list. touched are the queues that got work, or work that is due before all other: one idle worker each is woken.
@@ -91,31 +92,31 @@ local function make_ready(q, lane_index, id)
   list[#list + 1] = id
 end
 
-local function delay(fixed, q, offset, lane_index, id, due)
-  redis.call('ZADD', queue_key(fixed, q, offset), score(due * 16 + lane_index - 1), id)
-  if redis.call('ZRANGE', queue_key(fixed, q, offset), 0, 0)[1] == id then
+local function delay(q, offset, lane_index, id, due)
+  redis.call('ZADD', queue_key(q, offset), score(due * 16 + lane_index - 1), id)
+  if redis.call('ZRANGE', queue_key(q, offset), 0, 0)[1] == id then
     touched[q] = true
   end
 end
 
-local function push_ready(fixed, nq)
+local function push_ready(nq)
   for q = 1, nq do
     local lanes = pending[q]
     if lanes then
       touched[q] = true
       for l = 1, 3 do
         if #lanes[l] > 0 then
-          redis.call('LPUSH', queue_key(fixed, q, READY + l), unpack(lanes[l]))
+          redis.call('LPUSH', queue_key(q, READY + l), unpack(lanes[l]))
         end
       end
     end
   end
 end
 
-local function wake_touched(fixed, nq, names, paused, channel, partition, now)
+local function wake_touched(nq, names, paused, channel, partition, now)
   for q = 1, nq do
     if touched[q] then
-      wake(queue_key(fixed, q, WAITERS), paused, ARGV[names + q], channel, partition, now)
+      wake(queue_key(q, WAITERS), paused, ARGV[names + q], channel, partition, now)
     end
   end
 end
@@ -161,7 +162,7 @@ local KEYS_KEPT = 1000
 
 -- refusal tells why a signal cannot be sent, nil when it can. task is the queue of a single task, 0 for a run of many
 -- steps; more is how many the same call adds before it.
-local function refusal(steps, signals, fixed, id, task, key, size, max_bytes, more, max_signals)
+local function refusal(steps, signals, id, task, key, size, max_bytes, more, max_signals)
   local known = redis.call('HMGET', signals, 'gk:' .. key, 'gn', 'st')
   if known[1] then
     return 'duplicate'
@@ -175,7 +176,7 @@ local function refusal(steps, signals, fixed, id, task, key, size, max_bytes, mo
     end
   else
     for offset = COMPLETED, CANCELLED do
-      if redis.call('ZSCORE', queue_key(fixed, task, offset), id) then
+      if redis.call('ZSCORE', queue_key(task, offset), id) then
         return 'ended'
       end
     end
@@ -205,7 +206,6 @@ local function send(signals, journals, id, task, name, key, payload, now)
     redis.call('ZADD', journals, 'NX', score(now), id)
   end
 end
-local FIXED = 7
 local steps, sess, stats, paused = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local sweep, journals, signals = KEYS[5], KEYS[6], KEYS[7]
 local lane, seq, only_rouse, id, task = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1', ARGV[4], tonumber(ARGV[5])
@@ -231,7 +231,7 @@ if state ~= APPLY then
 end
 local outcome
 if not only_rouse then
-  outcome = refusal(steps, signals, FIXED, id, task, known_by, #payload, max_bytes, 0, max_signals)
+  outcome = refusal(steps, signals, id, task, known_by, #payload, max_bytes, 0, max_signals)
 end
 
 -- Write. A signal comes first: it is what maxmemory refuses. Rousing begins with a write that needs no memory.
@@ -252,7 +252,7 @@ local function rouse()
     local q = index_of[queue]
     if q and roused < ROUSED then
       roused = roused + 1
-      if redis.call('ZREM', queue_key(FIXED, q, WAITING), waiter) == 1 then
+      if redis.call('ZREM', queue_key(q, WAITING), waiter) == 1 then
         make_ready(q, tonumber(l), waiter)
       end
     else
@@ -279,7 +279,7 @@ if not outcome then
   end
   rouse()
 end
-push_ready(FIXED, nq)
-wake_touched(FIXED, nq, 13, paused, wake_channel, partition, now)
+push_ready(nq)
+wake_touched(nq, 13, paused, wake_channel, partition, now)
 answer(sess, lane, seq, outcome .. ' ' .. table.concat(others, ' '))
 return {0, now, outcome, others}

@@ -10,6 +10,7 @@
 --     k, k x signal name, j, j x (field, value)
 -- RETURNS: {0, now ms, {'suspended', 'ready', 'lost', 'cancelled' or 'different', ...}}
 --   or {status < 0}: -1 no session, -2 stale, -3 gap
+local FIXED = 7
 -- clock: Redis' own time in whole milliseconds, the only clock that decides anything.
 local function now_ms()
   local t = redis.call('TIME')
@@ -72,14 +73,14 @@ local function wake(waiters, paused, queue, channel, partition, now)
   redis.call('ZREM', waiters, newest[1])
   redis.call('PUBLISH', channel .. newest[1], partition)
 end
--- queues: the twelve keys that a call has for each of its queues, behind the fixed ones.
+-- queues: the twelve keys that a call has for each of its queues, behind the FIXED ones of the script.
 local PER_QUEUE = 12
 local LEASED, SCHEDULED, RETRYING, SNOOZED, WAITING = 1, 2, 3, 4, 5
 local COMPLETED, DISCARDED, CANCELLED = 6, 7, 8
 local WAITERS, READY = 9, 9
 
-local function queue_key(fixed, q, offset)
-  return KEYS[fixed + (q - 1) * PER_QUEUE + offset]
+local function queue_key(q, offset)
+  return KEYS[FIXED + (q - 1) * PER_QUEUE + offset]
 end
 -- place: puts steps into ready or a timed index. What becomes ready is collected and pushed at the end, one command a
 -- list. touched are the queues that got work, or work that is due before all other: one idle worker each is woken.
@@ -92,31 +93,31 @@ local function make_ready(q, lane_index, id)
   list[#list + 1] = id
 end
 
-local function delay(fixed, q, offset, lane_index, id, due)
-  redis.call('ZADD', queue_key(fixed, q, offset), score(due * 16 + lane_index - 1), id)
-  if redis.call('ZRANGE', queue_key(fixed, q, offset), 0, 0)[1] == id then
+local function delay(q, offset, lane_index, id, due)
+  redis.call('ZADD', queue_key(q, offset), score(due * 16 + lane_index - 1), id)
+  if redis.call('ZRANGE', queue_key(q, offset), 0, 0)[1] == id then
     touched[q] = true
   end
 end
 
-local function push_ready(fixed, nq)
+local function push_ready(nq)
   for q = 1, nq do
     local lanes = pending[q]
     if lanes then
       touched[q] = true
       for l = 1, 3 do
         if #lanes[l] > 0 then
-          redis.call('LPUSH', queue_key(fixed, q, READY + l), unpack(lanes[l]))
+          redis.call('LPUSH', queue_key(q, READY + l), unpack(lanes[l]))
         end
       end
     end
   end
 end
 
-local function wake_touched(fixed, nq, names, paused, channel, partition, now)
+local function wake_touched(nq, names, paused, channel, partition, now)
   for q = 1, nq do
     if touched[q] then
-      wake(queue_key(fixed, q, WAITERS), paused, ARGV[names + q], channel, partition, now)
+      wake(queue_key(q, WAITERS), paused, ARGV[names + q], channel, partition, now)
     end
   end
 end
@@ -129,10 +130,23 @@ local function due_at(text, now)
   local from_now = string.match(text, '^%+(.*)$')
   return math.min(from_now and now + tonumber(from_now) or tonumber(text), START_LIMIT)
 end
+-- dispose: ends a claim whose step was cancelled or revived meanwhile, and whose lease has been removed: the mark x drops
+-- it, r makes it ready in the lane of its lease, of which lease is the score. It tells whether something became ready.
+local function leased_lane(lease)
+  return math.floor(lease % 16 / 2) + 1
+end
+
+local function dispose(ghosts, q, id, mark, lease)
+  redis.call('HDEL', ghosts, id)
+  if string.sub(mark, 1, 1) ~= 'r' then
+    return false
+  end
+  redis.call('RPUSH', queue_key(q, READY + leased_lane(lease)), id)
+  return true
+end
 -- fence: which steps of a call are not held any more. fence marks each item of those with its reason, and returns
--- whether there are ghosts; an item that a ghost holds keeps its lease until dispose, which ends a claim whose step was
--- cancelled or revived meanwhile: x drops it, r makes it ready.
-local function fence(items, fixed, nq, ghosts)
+-- whether there are ghosts; an item that a ghost holds keeps its lease until let_go.
+local function fence(items, nq, ghosts)
   local lists, owners, seen, missing = {}, {}, {}, {}
   for i = 1, #items do
     local item = items[i]
@@ -150,7 +164,7 @@ local function fence(items, fixed, nq, ghosts)
   end
   for q = 1, nq do
     if lists[q] then
-      local held = redis.call('ZMSCORE', queue_key(fixed, q, LEASED), unpack(lists[q]))
+      local held = redis.call('ZMSCORE', queue_key(q, LEASED), unpack(lists[q]))
       for k, member in ipairs(lists[q]) do
         missing[member] = not held[k]
       end
@@ -169,12 +183,10 @@ local function fence(items, fixed, nq, ghosts)
   return haunted
 end
 
-local function dispose(item, fixed, ghosts)
-  local held = tonumber(redis.call('ZSCORE', queue_key(fixed, item.q, LEASED), item.member))
-  redis.call('ZREM', queue_key(fixed, item.q, LEASED), item.member)
-  redis.call('HDEL', ghosts, item.id)
-  if item.mark == 'r' then
-    redis.call('RPUSH', queue_key(fixed, item.q, READY + math.floor(held % 16 / 2) + 1), item.id)
+local function let_go(item, ghosts)
+  local lease = redis.call('ZSCORE', queue_key(item.q, LEASED), item.member)
+  redis.call('ZREM', queue_key(item.q, LEASED), item.member)
+  if dispose(ghosts, item.q, item.id, item.mark, lease) then
     touched[item.q] = true
   end
 end
@@ -236,7 +248,6 @@ local function leave_line(signals, name, id)
     redis.call('HSET', signals, 'gw:' .. name, rest)
   end
 end
-local FIXED = 7
 local steps, sess, ghosts, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local subs, paused, journals = KEYS[5], KEYS[6], KEYS[7]
 local lane, seq, worker, wake_channel, events = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
@@ -270,7 +281,7 @@ for i = 1, tonumber(ARGV[9 + nq]) do
   }
   cursor = cursor + 10 + names + 2 * fields
 end
-fence(items, FIXED, nq, ghosts)
+fence(items, nq, ghosts)
 for i = 1, #items do
   local item = items[i]
   if not item.reason and journal_differs(KEYS[item.journal], item.fields, item.j) then
@@ -292,7 +303,7 @@ local function stand_in_line(item, name)
 end
 
 local function suspend(item)
-  redis.call('ZREM', queue_key(FIXED, item.q, LEASED), item.member)
+  redis.call('ZREM', queue_key(item.q, LEASED), item.member)
   if ARGV[item.body] ~= '' then
     redis.call('HSET', steps, item.id, ARGV[item.body])
   end
@@ -307,7 +318,7 @@ local function suspend(item)
     stand_in_line(item, ARGV[k])
   end
   local due = item.due == '' and START_LIMIT or due_at(item.due, now)
-  delay(FIXED, item.q, INDEX[item.index], item.back, item.id, due)
+  delay(item.q, INDEX[item.index], item.back, item.id, due)
   return 'suspended', item.due ~= '' and due or 0
 end
 
@@ -316,7 +327,7 @@ for i = 1, #items do
   local verb, due = VERB[item.index], 0
   outcomes[i] = item.reason
   if item.mark then
-    dispose(item, FIXED, ghosts)
+    let_go(item, ghosts)
   elseif not item.reason then
     outcomes[i], due = suspend(item)
     counts[verb] = (counts[verb] or 0) + 1
@@ -325,13 +336,13 @@ for i = 1, #items do
     end
   end
 end
-push_ready(FIXED, nq)
+push_ready(nq)
 for _, verb in ipairs({'suspended', 'failed', 'snoozed'}) do
   if counts[verb] then
     count(stats, now, verb, counts[verb])
   end
 end
-wake_touched(FIXED, nq, 8, paused, wake_channel, partition, now)
+wake_touched(nq, 8, paused, wake_channel, partition, now)
 if #lines > 0 then
   redis.call('PUBLISH', events, score(now) .. ' ' .. worker .. '\n' .. table.concat(lines, '\n') .. '\n\n' .. detail)
 end

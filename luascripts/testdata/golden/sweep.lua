@@ -197,8 +197,8 @@ local partition, detail, take, hold = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonum
 local listens, nq = ARGV[10] == '1', tonumber(ARGV[11])
 local names = 11 -- the queues' names come behind
 
-local function queue_key(fixed, q, offset)
-  return KEYS[fixed + (q - 1) * PER_QUEUE + offset]
+local function queue_key(q, offset)
+  return KEYS[FIXED + (q - 1) * PER_QUEUE + offset]
 end
 
 local function run_key(r)
@@ -215,31 +215,31 @@ local function make_ready(q, lane_index, id)
   list[#list + 1] = id
 end
 
-local function delay(fixed, q, offset, lane_index, id, due)
-  redis.call('ZADD', queue_key(fixed, q, offset), score(due * 16 + lane_index - 1), id)
-  if redis.call('ZRANGE', queue_key(fixed, q, offset), 0, 0)[1] == id then
+local function delay(q, offset, lane_index, id, due)
+  redis.call('ZADD', queue_key(q, offset), score(due * 16 + lane_index - 1), id)
+  if redis.call('ZRANGE', queue_key(q, offset), 0, 0)[1] == id then
     touched[q] = true
   end
 end
 
-local function push_ready(fixed, nq)
+local function push_ready(nq)
   for q = 1, nq do
     local lanes = pending[q]
     if lanes then
       touched[q] = true
       for l = 1, 3 do
         if #lanes[l] > 0 then
-          redis.call('LPUSH', queue_key(fixed, q, READY + l), unpack(lanes[l]))
+          redis.call('LPUSH', queue_key(q, READY + l), unpack(lanes[l]))
         end
       end
     end
   end
 end
 
-local function wake_touched(fixed, nq, names, paused, channel, partition, now)
+local function wake_touched(nq, names, paused, channel, partition, now)
   for q = 1, nq do
     if touched[q] then
-      wake(queue_key(fixed, q, WAITERS), paused, ARGV[names + q], channel, partition, now)
+      wake(queue_key(q, WAITERS), paused, ARGV[names + q], channel, partition, now)
     end
   end
 end
@@ -329,7 +329,7 @@ local function set_out(o, verb)
   if redis.call('HEXISTS', ghosts, o.member) == 1 then
     redis.call('HSET', ghosts, o.member, 'r' .. ARGV[names + o.q])
   elseif due > now then
-    delay(FIXED, o.q, SCHEDULED, o.lane, o.member, due)
+    delay(o.q, SCHEDULED, o.lane, o.member, due)
   else
     make_ready(o.q, o.lane, o.member)
   end
@@ -356,7 +356,7 @@ function apply.c(o)
   if redis.call('HEXISTS', steps, o.member) == 1 then
     local waited = 0
     for offset = SCHEDULED, WAITING do
-      waited = waited + redis.call('ZREM', queue_key(FIXED, o.q, offset), o.member)
+      waited = waited + redis.call('ZREM', queue_key(o.q, offset), o.member)
     end
     if waited == 0 then
       redis.call('HSET', ghosts, o.member, 'x' .. ARGV[names + o.q])
@@ -420,7 +420,7 @@ function apply.o(o)
   if ended(o) ~= o.was or bodiless(o) then
     return false
   end
-  redis.call('ZREM', queue_key(FIXED, o.q, DISCARDED), o.member)
+  redis.call('ZREM', queue_key(o.q, DISCARDED), o.member)
   local s, u, interrupted, old_limit = read_tries(tries, o.member)
   write_tries(tries, o.member, s, u, interrupted, o.limit > 0 and o.limit or old_limit, s + u)
   note(history, o.member, score(now) .. ' ' .. o.note)
@@ -610,7 +610,7 @@ for verb, n in pairs(counted) do
     count(stats, now, verb, n)
   end
 end
-push_ready(FIXED, nq)
+push_ready(nq)
 local said = table.concat(lines, '\n')
 if subscribed and said ~= '' then
   redis.call('PUBLISH', events, score(now) .. '\n' .. said .. '\n\n' .. detail)
@@ -621,6 +621,6 @@ end
 if #live > 0 then
   redis.call('PUBLISH', cancels, table.concat(live, ' '))
 end
-wake_touched(FIXED, nq, names, paused, wake_channel, partition, now)
+wake_touched(nq, names, paused, wake_channel, partition, now)
 answer(sess, lane, seq, table.concat(outcomes, ' ') .. '\n' .. table.concat(taken, '\n') .. '|' .. said)
 return {0, now, outcomes, taken, said}

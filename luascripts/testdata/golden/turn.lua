@@ -22,6 +22,7 @@
 --   more 0/1, watched 0/1, the sweep has work 0/1, what was handed over and has not arrived {queue index, lane index, id,
 --   token, expiry ms, body} or {}, events of the leases that were taken back, as lines}
 --   or {status < 0}: -1 no session, -2 stale, -3 gap
+local FIXED = 14
 -- clock: Redis' own time in whole milliseconds, the only clock that decides anything.
 local function now_ms()
   local t = redis.call('TIME')
@@ -130,9 +131,29 @@ local function count(stats, now, verb, n)
   redis.call('HINCRBY', stats, string.format('%.0f:%s', math.floor(now / 60000), verb), n)
   redis.call('HINCRBY', stats, 'total:' .. verb, n)
 end
-local FIXED, PER_QUEUE = 14, 12
-local LEASED, SCHEDULED, RETRYING, SNOOZED, WAITING, COMPLETED, DISCARDED, CANCELLED = 1, 2, 3, 4, 5, 6, 7, 8
+-- queues: the twelve keys that a call has for each of its queues, behind the FIXED ones of the script.
+local PER_QUEUE = 12
+local LEASED, SCHEDULED, RETRYING, SNOOZED, WAITING = 1, 2, 3, 4, 5
+local COMPLETED, DISCARDED, CANCELLED = 6, 7, 8
 local WAITERS, READY = 9, 9
+
+local function queue_key(q, offset)
+  return KEYS[FIXED + (q - 1) * PER_QUEUE + offset]
+end
+-- dispose: ends a claim whose step was cancelled or revived meanwhile, and whose lease has been removed: the mark x drops
+-- it, r makes it ready in the lane of its lease, of which lease is the score. It tells whether something became ready.
+local function leased_lane(lease)
+  return math.floor(lease % 16 / 2) + 1
+end
+
+local function dispose(ghosts, q, id, mark, lease)
+  redis.call('HDEL', ghosts, id)
+  if string.sub(mark, 1, 1) ~= 'r' then
+    return false
+  end
+  redis.call('RPUSH', queue_key(q, READY + leased_lane(lease)), id)
+  return true
+end
 local steps, sess, ghosts, tries, uniq, uniqof = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local results, history, stats, subs, paused, sweep = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local offers, handed = KEYS[13], KEYS[14]
@@ -145,36 +166,45 @@ local NAMES = 16 -- the queues' names come behind
 -- PAD keeps the lease set out of its O(n) compact encoding; it sorts behind every lease.
 local PAD = string.rep('.', 65)
 
-local function key(q, offset)
-  return KEYS[FIXED + (q - 1) * PER_QUEUE + offset]
-end
-
 local function queue_name(q)
   return ARGV[NAMES + q]
 end
 
--- delivery is what was handed over, by its record 'lane id token expiry queue', if its lease is still held.
+local now = now_ms()
+-- counters: what others than the lease holder count for some steps, as lib/tries has it: {id, counters, ...} of those that
+-- have any. It takes tries from the script.
+local function counters_of(members)
+  local counters = {}
+  local found = redis.call('HMGET', tries, unpack(members))
+  for i = 1, #members do
+    if found[i] then
+      counters[#counters + 1] = members[i]
+      counters[#counters + 1] = found[i]
+    end
+  end
+  return counters
+end
+-- delivery: what was handed over to a worker, by its record 'lane id token expiry queue', if its lease is still held; {}
+-- if it is not. It takes the key of bodies, steps, and ghosts, nq and queue_name from the script.
 local function delivery(text)
   local l, id, by, expiry, name = string.match(text, '^(%d) (%S+) (%S+) (%d+) (.*)$')
   for q = 1, nq do
-    if queue_name(q) == name and redis.call('ZSCORE', key(q, LEASED), id .. ':' .. by) and redis.call('HEXISTS', ghosts, id) == 0 then
+    if queue_name(q) == name and redis.call('ZSCORE', queue_key(q, LEASED), id .. ':' .. by) and redis.call('HEXISTS', ghosts, id) == 0 then
       return {q, tonumber(l), id, by, tonumber(expiry), redis.call('HGET', steps, id)}
     end
   end
   return {}
 end
-
--- Guard.
-local now = now_ms()
-local state, replay = session(sess, lane, seq)
-if state == REPLAY then
-  local lost_part, claim_part, handed_part, reaped_part = string.match(replay, '^([^|]*)|([^|]*)|([^|]*)|?(.*)$')
+-- retell: the answer of a turn that was applied before, out of what its session keeps of it: 'what was lost|claims|what was
+-- handed over|leases that were taken back'. It takes steps, ghosts, tries, subs, token and now from the script.
+local function retell(stored)
+  local lost_part, claim_part, handed_part, reaped_part = string.match(stored, '^([^|]*)|([^|]*)|([^|]*)|?(.*)$')
   local lost, claims, members = {}, {}, {}
   for word in string.gmatch(lost_part, '[^ ]+') do
     lost[#lost + 1] = word
   end
   for q, l, list in string.gmatch(claim_part, '(%d+) (%d+)([^;]*);') do
-    local ids, leased = {}, key(tonumber(q), LEASED)
+    local ids, leased = {}, queue_key(tonumber(q), LEASED)
     for id in string.gmatch(list, '[^ ]+') do
       -- What was lost or cancelled since is not told again: no handler may start for it.
       if redis.call('ZSCORE', leased, id .. ':' .. token) and redis.call('HEXISTS', ghosts, id) == 0 then
@@ -186,17 +216,14 @@ if state == REPLAY then
       claims[#claims + 1] = {tonumber(q), tonumber(l), table.concat(ids, ' '), redis.call('HMGET', steps, unpack(ids))}
     end
   end
-  local counters = {}
-  if #members > 0 then
-    local found = redis.call('HMGET', tries, unpack(members))
-    for i = 1, #members do
-      if found[i] then
-        counters[#counters + 1] = members[i]
-        counters[#counters + 1] = found[i]
-      end
-    end
-  end
+  local counters = #members > 0 and counters_of(members) or {}
   return {0, now, lost, claims, counters, 0, 0, 1, redis.call('EXISTS', subs), 0, delivery(handed_part), reaped_part}
+end
+
+-- Guard.
+local state, replay = session(sess, lane, seq)
+if state == REPLAY then
+  return retell(replay)
 end
 if state ~= APPLY then
   return {state}
@@ -204,9 +231,9 @@ end
 
 -- Write. A worker that asks is no longer waiting. This first write needs no memory, which lets the rest run at
 -- maxmemory: the backlog drains.
-redis.call('ZREM', key(1, WAITERS), worker)
+redis.call('ZREM', queue_key(1, WAITERS), worker)
 for q = 2, nq do
-  redis.call('ZREM', key(q, WAITERS), worker)
+  redis.call('ZREM', queue_key(q, WAITERS), worker)
 end
 local has_ghosts, has_tries, has_unique, has_history = false, false, false, false
 local watched, some_paused, has_sweep, some_handed = false, false, false, false
@@ -237,16 +264,6 @@ local function event(verb, q, id, detail_index, due)
   lines[#lines + 1] = verb .. ' ' .. queue_name(q) .. ' ' .. id .. ' ' .. detail_index .. ' ' .. due
 end
 
--- forget drops what is kept beside the bodies of steps that are gone for good.
-local function forget(ids)
-  if has_tries then
-    redis.call('HDEL', tries, unpack(ids))
-  end
-  if has_history then
-    redis.call('HDEL', history, unpack(ids))
-  end
-end
-
 local nclaims_at = NAMES + 1 + 2 * nq
 local nclaims = tonumber(ARGV[nclaims_at])
 local cursor = nclaims_at + 3 * nclaims + 1
@@ -255,22 +272,11 @@ cursor = cursor + 1
 local lost = {}
 local delayed = {} -- queues in which a step waits for its time from now on
 
--- dispose ends a claim whose step was cancelled or revived meanwhile: x drops it, r makes it ready.
-local function dispose(q, id, mark, lane_index)
-  redis.call('HDEL', ghosts, id)
-  if string.sub(mark, 1, 1) == 'r' then
-    redis.call('RPUSH', key(q, READY + lane_index), id)
-  end
-end
-
-local function leased_lane(member_score)
-  return math.floor(member_score % 16 / 2) + 1
-end
-
--- fenced returns the positions of a group that still hold their lease, or nil when all do; the
--- others are noted in lost. ZADD NX adds exactly the missing members, with score 0 that no lease has.
+-- fenced: the positions of a group of n settled steps that still hold their lease, or nil when all do; the others are noted
+-- in lost. The group's members, each behind a 0, begin at ARGV[first], its ids behind them. The script has ghosts, has_ghosts
+-- and lost. ZADD NX adds exactly the missing members, with score 0 that no lease has.
 local function fenced(q, n, first)
-  local leased = key(q, LEASED)
+  local leased = queue_key(q, LEASED)
   local missing = {}
   local bad = false
   if redis.call('ZADD', leased, 'NX', unpack(ARGV, first, first + 2 * n - 1)) > 0 then
@@ -298,9 +304,9 @@ local function fenced(q, n, first)
       lost[#lost + 1] = member
       lost[#lost + 1] = 'lost'
     elseif marks and marks[i] then
-      local member_score = tonumber(redis.call('ZSCORE', leased, member))
+      local lease = redis.call('ZSCORE', leased, member)
       redis.call('ZREM', leased, member)
-      dispose(q, id, marks[i], leased_lane(member_score))
+      dispose(ghosts, q, id, marks[i], lease)
       lost[#lost + 1] = member
       lost[#lost + 1] = 'cancelled'
     else
@@ -309,12 +315,13 @@ local function fenced(q, n, first)
   end
   return good
 end
-
--- Each operation applies to the i-th step of a group; extra is where the group's own arguments begin.
+-- apply: what each operation that settles a step writes of it. It applies to the i-th of a group of n; extra is where the
+-- group's own arguments begin. What waits for its time returns it. The script has steps, tries, results, now and has_tries,
+-- and delayed = the queues in which a step waits for its time from now on.
 local apply = {}
 
 function apply.k(q, i, id, extra, n)
-  redis.call('ZADD', key(q, COMPLETED), ARGV[extra + 2 * (i - 1)], id)
+  redis.call('ZADD', queue_key(q, COMPLETED), ARGV[extra + 2 * (i - 1)], id)
   redis.call('HSET', results, id, ARGV[extra + 2 * n + 2 * (i - 1) + 1])
 end
 
@@ -322,7 +329,7 @@ local function retry_in(offset)
   return function(q, i, id, extra)
     local base = extra + 3 * (i - 1)
     local due = math.min(now + tonumber(ARGV[base]), START_LIMIT)
-    redis.call('ZADD', key(q, offset), score(due * 16 + tonumber(ARGV[base + 1]) - 1), id)
+    redis.call('ZADD', queue_key(q, offset), score(due * 16 + tonumber(ARGV[base + 1]) - 1), id)
     redis.call('HSET', steps, id, ARGV[base + 2])
     delayed[q] = true
     return score(due)
@@ -332,12 +339,12 @@ apply.r = retry_in(RETRYING)
 apply.s = retry_in(SNOOZED)
 
 function apply.d(q, i, id, extra)
-  redis.call('ZADD', key(q, DISCARDED), score(now), id)
+  redis.call('ZADD', queue_key(q, DISCARDED), score(now), id)
   redis.call('HSET', steps, id, ARGV[extra + i - 1])
 end
 
 function apply.g(q, i, id, extra)
-  redis.call('RPUSH', key(q, READY + tonumber(ARGV[extra + i - 1])), id)
+  redis.call('RPUSH', queue_key(q, READY + tonumber(ARGV[extra + i - 1])), id)
 end
 
 function apply.i(q, i, id, extra)
@@ -350,10 +357,13 @@ end
 function apply.w(q, i, id, extra)
   local base = extra + 2 * (i - 1)
   local due = math.min(now + tonumber(ARGV[base]), START_LIMIT)
-  redis.call('ZADD', key(q, SCHEDULED), score(due * 16 + tonumber(ARGV[base + 1]) - 1), id)
+  redis.call('ZADD', queue_key(q, SCHEDULED), score(due * 16 + tonumber(ARGV[base + 1]) - 1), id)
   delayed[q] = true
   return score(due)
 end
+-- settle: ends the claims of a group of n steps of a queue by one operation of apply, and returns how many still held their
+-- lease; first is where the group's members begin in ARGV. The script has steps, tries, history, uniq,
+-- uniqof, what has_tries, has_history, has_unique and watched tell of them, and index = the steps settled before.
 
 -- Arguments per step behind the ids, what is counted, and the event, of each operation.
 local WIDTH = {c = 0, k = 4, r = 3, s = 3, d = 1, g = 1, i = 1, w = 2}
@@ -361,12 +371,22 @@ local VERB = {c = 'completed', k = 'completed', r = 'failed', s = 'snoozed', d =
   g = 'released', i = 'released', w = 'released'}
 local TERMINAL = {c = true, k = true, d = true}
 
+-- forget drops what is kept beside the bodies of steps that are gone for good.
+local function forget(ids)
+  if has_tries then
+    redis.call('HDEL', tries, unpack(ids))
+  end
+  if has_history then
+    redis.call('HDEL', history, unpack(ids))
+  end
+end
+
 local function settle(q, op, n, first)
   local good = fenced(q, n, first)
   local ids_at, extra = first + 2 * n, first + 3 * n
   local ids
   if not good then
-    redis.call('ZREM', key(q, LEASED), unpack(ARGV, first, extra - n - 1))
+    redis.call('ZREM', queue_key(q, LEASED), unpack(ARGV, first, extra - n - 1))
     if op == 'c' and not (watched or has_unique or has_tries or has_history) then
       redis.call('HDEL', steps, unpack(ARGV, ids_at, extra - 1))
       return n
@@ -379,7 +399,7 @@ local function settle(q, op, n, first)
     return 0
   else
     for _, i in ipairs(good) do
-      redis.call('ZREM', key(q, LEASED), ARGV[first + 2 * i - 1])
+      redis.call('ZREM', queue_key(q, LEASED), ARGV[first + 2 * i - 1])
     end
   end
   ids = {}
@@ -412,12 +432,15 @@ for _ = 1, ngroups do
   cursor = cursor + 3 + (3 + WIDTH[op]) * n
 end
 
--- Take back expired leases. Nothing is decided here: the counters go out with the next claim.
+-- Take back expired leases and promote what is due.
 local due_limit = score(now * 16 + 15)
 local more, reaped = 0, {}
 
+-- reap: takes back the leases of a queue that have expired. Nothing is decided here: the counters go out with the next claim.
+-- The script has its tables and what has_tries and has_history tell of them, some_handed and handed, now, due_limit,
+-- max_reap, more = 1 when there is more to do, delayed, watched, and reaped = the lines of the events.
 local function reap(q)
-  local leased = key(q, LEASED)
+  local leased = queue_key(q, LEASED)
   local expired = redis.call('ZRANGEBYSCORE', leased, '-inf', due_limit, 'WITHSCORES', 'LIMIT', 0, max_reap)
   local taken = 0
   for i = 1, #expired, 2 do
@@ -432,7 +455,7 @@ local function reap(q)
       end
     end
     if mark then
-      dispose(q, id, mark, leased_lane(member_score))
+      dispose(ghosts, q, id, mark, member_score)
     elseif redis.call('HEXISTS', steps, id) == 1 then
       taken = taken + 1
       local started = member_score % 2 == 1
@@ -449,10 +472,10 @@ local function reap(q)
       -- workers does not take the same neighbours along each time.
       local losses, due = s + u - base, 0
       if losses < 2 then
-        redis.call('RPUSH', key(q, READY + leased_lane(member_score)), id)
+        redis.call('RPUSH', queue_key(q, READY + leased_lane(member_score)), id)
       else
         due = now + 1000 * 2 ^ math.min(losses, 12)
-        redis.call('ZADD', key(q, RETRYING), score(due * 16 + leased_lane(member_score) - 1), id)
+        redis.call('ZADD', queue_key(q, RETRYING), score(due * 16 + leased_lane(member_score) - 1), id)
         delayed[q] = true
       end
       event('lost', q, id, '-', score(due) .. ' ' .. held_by)
@@ -469,9 +492,10 @@ local function reap(q)
     more = 1
   end
 end
-
+-- promote: makes the steps of a timed index ready whose time has come, each in its lane. The script has due_limit,
+-- max_promote, and more = 1 when there is more to do.
 local function promote(q, offset)
-  local index_key = key(q, offset)
+  local index_key = queue_key(q, offset)
   local due = redis.call('ZRANGEBYSCORE', index_key, '-inf', due_limit, 'WITHSCORES', 'LIMIT', 0, max_promote)
   local n = #due / 2
   if n == 0 then
@@ -485,24 +509,23 @@ local function promote(q, offset)
   redis.call('ZREMRANGEBYRANK', index_key, 0, n - 1)
   for l = 1, 3 do
     if #lanes[l] > 0 then
-      redis.call('LPUSH', key(q, READY + l), unpack(lanes[l]))
+      redis.call('LPUSH', queue_key(q, READY + l), unpack(lanes[l]))
     end
   end
   if n == max_promote then
     more = 1
   end
 end
-
--- upcoming is when the first member of an index is due, in ms.
+-- serve: does what is due in an index and returns when the next member is, in ms. The script has now, and PAD that is no
+-- member.
 local function upcoming(q, offset)
-  local first = redis.call('ZRANGE', key(q, offset), 0, 0, 'WITHSCORES')
+  local first = redis.call('ZRANGE', queue_key(q, offset), 0, 0, 'WITHSCORES')
   if not first[1] or first[1] == PAD then
     return math.huge
   end
   return math.floor(tonumber(first[2]) / 16)
 end
 
--- serve does what is due in an index and returns when the next member is.
 local function serve(q, offset, duty)
   local at = upcoming(q, offset)
   if at > now then
@@ -515,7 +538,7 @@ end
 local soonest = math.huge
 for q = 1, nq do
   soonest = math.min(soonest, serve(q, LEASED, reap))
-  if redis.call('EXISTS', key(q, SCHEDULED), key(q, RETRYING), key(q, SNOOZED), key(q, WAITING)) > 0 then
+  if redis.call('EXISTS', queue_key(q, SCHEDULED), queue_key(q, RETRYING), queue_key(q, SNOOZED), queue_key(q, WAITING)) > 0 then
     for offset = SCHEDULED, WAITING do
       soonest = math.min(soonest, serve(q, offset, promote))
     end
@@ -539,6 +562,9 @@ end
 if delivered[1] then
   wanted, room[delivered[1]] = wanted - 1, room[delivered[1]] - 1
 end
+-- claim: puts ready steps of a lane under a lease, as many as it may have and there is room for. The script has its tables
+-- and what has_ghosts, some_paused and watched tell of them, token, lease_ms, now, PAD, wanted = steps to claim in all,
+-- room = of each queue, more = 1 when there is more to do; claims, members, stored and claimed = how many say what was claimed.
 local stem = ':' .. token
 
 -- take drops the ids that a ghost or a missing body makes void; behind them there may be others.
@@ -558,87 +584,100 @@ local function take(ids)
   if #ids < popped then
     more = 1
   end
-  return ids, bodies
+  return bodies
+end
+
+-- lease puts the leases of claimed steps next to PAD, and notes the steps.
+local function lease(q, l, ids)
+  local n, adds, expiry = #ids, {}, score((now + lease_ms) * 16 + (l - 1) * 2)
+  for i = 1, n do
+    adds[2 * i - 1] = expiry
+    adds[2 * i] = ids[i] .. stem
+    members[claimed + i] = ids[i]
+  end
+  adds[2 * n + 1] = '+inf'
+  adds[2 * n + 2] = PAD
+  redis.call('ZADD', queue_key(q, LEASED), unpack(adds))
+  claimed = claimed + n
+  room[q] = room[q] - n
+end
+
+local function claim(q, l, limit)
+  local want = math.min(limit, wanted - claimed, room[q])
+  local ids = want > 0 and not (some_paused and redis.call('HEXISTS', paused, queue_name(q)) == 1)
+    and redis.call('RPOP', queue_key(q, READY + l), want)
+  if not ids then
+    return
+  end
+  local bodies = take(ids)
+  if #ids == 0 then
+    return
+  end
+  lease(q, l, ids)
+  local names = table.concat(ids, ' ')
+  claims[#claims + 1] = {q, l, names, bodies}
+  stored[#stored + 1] = q .. ' ' .. l .. ' ' .. names .. ';'
+  if watched then
+    for i = 1, #ids do
+      event('claimed', q, ids[i], '-', 0)
+    end
+  end
+end
+
+-- begin_holding marks the unique keys of claimed steps: from now on no enqueue replaces the body.
+local function begin_holding(ids)
+  local held = redis.call('HMGET', uniqof, unpack(ids))
+  for i = 1, #ids do
+    if held[i] and string.sub(held[i], 1, 1) == 'u' then
+      redis.call('HSET', uniqof, ids[i], 's' .. string.sub(held[i], 2))
+    end
+  end
 end
 
 for c = 0, nclaims - 1 do
   local base = nclaims_at + 1 + 3 * c
-  local q, l = tonumber(ARGV[base]), tonumber(ARGV[base + 1])
-  local want = math.min(tonumber(ARGV[base + 2]), wanted - claimed, room[q])
-  local ids = want > 0 and not (some_paused and redis.call('HEXISTS', paused, queue_name(q)) == 1)
-    and redis.call('RPOP', key(q, READY + l), want)
-  if ids then
-    local bodies
-    ids, bodies = take(ids)
-    local n = #ids
-    if n > 0 then
-      local expiry = score((now + lease_ms) * 16 + (l - 1) * 2)
-      local adds = {}
-      for i = 1, n do
-        adds[2 * i - 1] = expiry
-        adds[2 * i] = ids[i] .. stem
-        members[claimed + i] = ids[i]
-      end
-      adds[2 * n + 1] = '+inf'
-      adds[2 * n + 2] = PAD
-      redis.call('ZADD', key(q, LEASED), unpack(adds))
-      local names = table.concat(ids, ' ')
-      claims[#claims + 1] = {q, l, names, bodies}
-      stored[#stored + 1] = q .. ' ' .. l .. ' ' .. names .. ';'
-      claimed = claimed + n
-      room[q] = room[q] - n
-      if watched then
-        for i = 1, n do
-          event('claimed', q, ids[i], '-', 0)
-        end
-      end
-    end
-  end
+  claim(tonumber(ARGV[base]), tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]))
 end
-local counters = {}
-if claimed > 0 then
-  if has_tries then
-    local found = redis.call('HMGET', tries, unpack(members))
-    for i = 1, claimed do
-      if found[i] then
-        counters[#counters + 1] = members[i]
-        counters[#counters + 1] = found[i]
-      end
-    end
-  end
-  if has_unique then
-    local held = redis.call('HMGET', uniqof, unpack(members))
-    for i = 1, claimed do
-      if held[i] and string.sub(held[i], 1, 1) == 'u' then
-        redis.call('HSET', uniqof, members[i], 's' .. string.sub(held[i], 2))
-      end
-    end
-  end
+local counters = claimed > 0 and has_tries and counters_of(members) or {}
+if claimed > 0 and has_unique then
+  begin_holding(members)
 end
 if (wanted > 0 or delivered[1]) and claimed >= wanted then
   more = 1
 end
 
--- Wake a peer for what is left, or stand in line. A worker without room will not look when a step that it
--- has delayed is due: a peer has to know of it.
+-- Wake a peer for what is left, or stand in line.
 local rank, in_line = 0, false
-for q = 1, nq do
-  local line = redis.call('ZCARD', key(q, WAITERS))
+-- line: the workers that wait for a queue's work. line is how many they are. The script has room, delayed, offers, paused,
+-- worker, wait_ms, wake_channel, partition, now; rank = most workers in front of this one, in_line = it stands in some line.
+
+-- wake_peer wakes another for what is left. A worker without room will not look when a step that it has delayed is due: a
+-- peer has to know of it.
+local function wake_peer(q, line)
   if line > 0 and (delayed[q] and room[q] <= 0
-    or redis.call('EXISTS', key(q, READY + 1), key(q, READY + 2), key(q, READY + 3)) > 0) then
-    wake(key(q, WAITERS), paused, queue_name(q), wake_channel, partition, now)
+    or redis.call('EXISTS', queue_key(q, READY + 1), queue_key(q, READY + 2), queue_key(q, READY + 3)) > 0) then
+    wake(queue_key(q, WAITERS), paused, queue_name(q), wake_channel, partition, now)
   end
-  if wait_ms > 0 and more == 0 and room[q] > 0 then
-    if line > 0 then -- Those who died in line are in front of nobody.
-      local dead = redis.call('ZRANGEBYSCORE', key(q, WAITERS), '-inf', '(' .. score(now), 'LIMIT', 0, 100)
-      if #dead > 0 then
-        line = line - redis.call('ZREM', key(q, WAITERS), unpack(dead))
-        redis.call('HDEL', offers, unpack(dead))
-      end
+end
+
+local function stand_in_line(q, line)
+  if line > 0 then -- Those who died in line are in front of nobody.
+    local dead = redis.call('ZRANGEBYSCORE', queue_key(q, WAITERS), '-inf', '(' .. score(now), 'LIMIT', 0, 100)
+    if #dead > 0 then
+      line = line - redis.call('ZREM', queue_key(q, WAITERS), unpack(dead))
+      redis.call('HDEL', offers, unpack(dead))
     end
-    rank = math.max(rank, line)
-    redis.call('ZADD', key(q, WAITERS), score(now + wait_ms), worker)
-    in_line = true
+  end
+  rank = math.max(rank, line)
+  redis.call('ZADD', queue_key(q, WAITERS), score(now + wait_ms), worker)
+  in_line = true
+end
+
+for q = 1, nq do
+  local line = redis.call('ZCARD', queue_key(q, WAITERS))
+  wake_peer(q, line)
+  if wait_ms > 0 and more == 0 and room[q] > 0 then
+    stand_in_line(q, line)
   end
 end
 if in_line and rank == 0 then -- Nobody else is in line: other offers are of workers that died.
