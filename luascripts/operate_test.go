@@ -169,6 +169,8 @@ func TestRescheduleMovesTheTimesOfATask(t *testing.T) {
 		l.equal(l.content("ready:q:d"), []string{"1"})
 		l.equal(l.content("waiting:q"), nothing)
 		l.equal(l.rescheduleStep(step), luascripts.Live)
+		step.ID, step.Seen = "99", "5"
+		l.equal(l.rescheduleStep(step), "absent")
 	})
 }
 

@@ -87,6 +87,23 @@ func TestSuspendFence(t *testing.T) {
 	})
 }
 
+// TestSuspendNotesTwice: a record that stands there already is accepted, what is no
+// record is replaced, and the journal keeps the time at which it was begun.
+func TestSuspendNotesTwice(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		m := l.holding("1", "2")
+		l.equal(l.record(rec(m[0], true, "r:a#1", "x"), rec(m[0], false, "t:b#1", "1")), []string{luascripts.Recorded, luascripts.Recorded})
+		l.now++
+		l.equal(l.suspend(
+			l.sleeping(m[0], noting(field("t:b#1", "2"), field("r:a#1", "x"), field("r:c#1", "y"))),
+			l.sleeping(m[1], noting(field("r:a#1", "x")))), []string{"suspended", "suspended"})
+		l.equal(l.content("journal:1"), []string{"r:a#1=x", "r:c#1=y", "t:b#1=2"})
+		l.equal(l.content("journal:2"), []string{"r:a#1=x"})
+		l.equal(l.content("journals"), []string{"1@0", "2@1"})
+	})
+}
+
 // TestSuspendFindsTheSignal: a signal that came while the step ran makes it ready
 // again at once.
 func TestSuspendFindsTheSignal(t *testing.T) {

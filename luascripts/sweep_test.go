@@ -445,6 +445,7 @@ func TestSweepTellsItsCaller(t *testing.T) {
 			l.equal(reply.Taken, []luascripts.SweepItem{{Item: "9", Score: strconv.Itoa(start + 3000)}})
 		}
 		l.equal(l.said(), nothing)
+		l.watch()
 		quiet := l.sweepInput(l.opsOf("3", op("c", 3, "", "XR")))
 		l.equal(luascripts.ParseSweep(l.ok(luascripts.Sweep, l.sweepCall(quiet))).Lines, "")
 	})

@@ -178,4 +178,12 @@ var list = []equivalent{
 		"if haunted and redis.call('HEXISTS', ghosts, id) == 1 then",
 		"operand: haunted -> true",
 		"spares looking at tables that are empty"},
+	{"sweep.lua",
+		"if watched then",
+		"condition: watched -> true",
+		"spares lines that nobody is sent"},
+	{"purge.lua",
+		"local popped = #ARGV >= IDS and redis.call('RPOP', index, #ARGV - IDS + 1) or {}",
+		"operand: #ARGV >= IDS -> true",
+		"spares taking none off the list"},
 }
