@@ -160,31 +160,37 @@ func (j *journal) Take(_ context.Context, signal, id string, deadline int64) (pa
 }
 
 // Start runs the child to its end at once: its outcome is there when it is waited for.
-func (j *journal) Start(ctx context.Context, id string, spec *wire.Spec) (int64, error) {
+func (j *journal) Start(ctx context.Context, id string, spec *wire.Spec) (child int64, existed bool, err error) {
 	if _, started := j.Entry(wire.EntryChild, id); started {
-		return 0, nil
+		return childRun, true, nil
 	}
 	if spec.Def == nil || spec.Def.Invoke == nil {
-		return 0, fmt.Errorf("cyclonetest: %s is only declared: give it a handler with Handle", spec.Kind)
+		return 0, false, fmt.Errorf("cyclonetest: %s is only declared: give it a handler with Handle", spec.Kind)
 	}
 	outcome, err := j.runChild(spec)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	j.signal(wire.ChildSignal(id), outcome)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.entries[entryName(wire.EntryChild, id)] = record.AppendTime(nil, childRun)
-	return childRun, nil
+	return childRun, false, nil
 }
 
 // StartRun refuses: there is no queue for the nodes.
-func (j *journal) StartRun(_ context.Context, _ string, spec *wire.RunSpec) (int64, error) {
+func (j *journal) StartRun(_ context.Context, _ string, spec *wire.RunSpec) (int64, bool, error) {
 	if err := spec.Err(); err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	return 0, fmt.Errorf("cyclonetest: CallTask cannot run the child workflow %s: enqueue the task by a NewClient and use Drain", spec.Name)
+	return 0, false, fmt.Errorf("cyclonetest: CallTask cannot run the child workflow %s: enqueue the task by a NewClient and use Drain", spec.Name)
 }
+
+// Ask has nothing to do: a child has told its outcome when Start returns.
+func (j *journal) Ask(context.Context, string, int64) error { return nil }
+
+// Failure is of no use where no task is opened again.
+func (j *journal) Failure(context.Context, int64) ([]byte, error) { return nil, nil }
 
 func (j *journal) Encode(v any) (uint8, []byte, error) {
 	b, err := codec.Marshal(v)

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -105,4 +106,17 @@ func (s *Store) AskChild(ctx context.Context, c *Claimed, child cyclone.RunID, s
 	return p.putOnSweep(ctx, luascripts.SweepPut{
 		SweepItem: luascripts.SweepItem{Item: item, Score: strconv.FormatInt(p.client.clock.nowMS(), 10)},
 	})
+}
+
+// ChildFailure is how a child run has failed or was cancelled, as a recorded step. It is
+// nil for any other, and for one of which nothing is kept.
+func (s *Store) ChildFailure(ctx context.Context, child cyclone.RunID) ([]byte, error) {
+	end, err := s.client.outcome(ctx, child)
+	switch {
+	case errors.Is(err, cyclone.ErrNotFound):
+		return nil, nil
+	case err != nil || end.state != cyclone.RunFailed && end.state != cyclone.RunCancelled:
+		return nil, err
+	}
+	return end.record(child), nil
 }

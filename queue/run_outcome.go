@@ -8,6 +8,7 @@ import (
 
 	"github.com/cyclone-queue/cyclone"
 	"github.com/cyclone-queue/cyclone/internal/dag"
+	"github.com/cyclone-queue/cyclone/internal/record"
 	"github.com/cyclone-queue/cyclone/retry"
 )
 
@@ -93,6 +94,14 @@ func (e *ending) findDecisive(ctx context.Context, s *stored) error {
 	}
 	e.step = steps[0]
 	return nil
+}
+
+// record is the failure as the recorded step of whoever has waited for the run.
+func (e *ending) record(id cyclone.RunID) []byte {
+	f := e.failure()
+	return record.AppendFailure(nil, &record.Outcome{
+		Code: f.Code, Message: f.Message, Attempts: f.Attempts, Run: int64(id), State: string(f.State), Node: f.Node,
+	})
 }
 
 // failure is the error of whoever waits for a run that failed or was cancelled.

@@ -142,10 +142,7 @@ func (p *partition) childOutcome(ctx context.Context, id cyclone.RunID) (payload
 	case end.state == cyclone.RunCompleted:
 		return record.AppendValue(nil, codecNone, nil), true, nil
 	}
-	e := end.failure()
-	return record.AppendFailure(nil, &record.Outcome{
-		Code: e.Code, Message: e.Message, Attempts: e.Attempts, Run: int64(id), State: string(e.State), Node: e.Node,
-	}), true, nil
+	return end.record(id), true, nil
 }
 
 // putOnSweep puts work on the sweep, also at maxmemory, where a bare command is refused.

@@ -12,7 +12,7 @@ import (
 )
 
 // Start implements [wire.Journal].
-func (j *journal) Start(_ context.Context, id string, spec *wire.Spec) (child int64, err error) {
+func (j *journal) Start(_ context.Context, id string, spec *wire.Spec) (child int64, existed bool, err error) {
 	a := j.attempt
 	return j.start(id, func() (*queue.ChildRun, error) {
 		return a.worker.store.PrepareChild(a.claim, wire.ChildSignal(id), spec)
@@ -20,7 +20,7 @@ func (j *journal) Start(_ context.Context, id string, spec *wire.Spec) (child in
 }
 
 // StartRun implements [wire.Journal].
-func (j *journal) StartRun(_ context.Context, id string, spec *wire.RunSpec) (child int64, err error) {
+func (j *journal) StartRun(_ context.Context, id string, spec *wire.RunSpec) (child int64, existed bool, err error) {
 	a := j.attempt
 	return j.start(id, func() (*queue.ChildRun, error) {
 		return a.worker.store.PrepareChildRun(a.claim, wire.ChildSignal(id), spec)
@@ -28,16 +28,16 @@ func (j *journal) StartRun(_ context.Context, id string, spec *wire.RunSpec) (ch
 }
 
 // start starts the child run that prepare makes, unless that is known to have been done.
-func (j *journal) start(id string, prepare func() (*queue.ChildRun, error)) (int64, error) {
+func (j *journal) start(id string, prepare func() (*queue.ChildRun, error)) (run int64, existed bool, err error) {
 	a := j.attempt
 	if b, ok := j.Entry(wire.EntryChild, id); ok {
 		if child, err := record.DecodeTime(b); err == nil {
-			return child, j.ask(id, child)
+			return child, true, nil
 		}
 	}
 	child, err := prepare()
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	const what = "start child run"
 	var started cyclone.Receipt
@@ -57,18 +57,13 @@ func (j *journal) start(id string, prepare func() (*queue.ChildRun, error)) (int
 		j.postpone()
 	}
 	if refused != nil {
-		return 0, refused
+		return 0, false, refused
 	}
-	run := int64(started.ID)
-	if started.Existing { // by an attempt that did not come to saying so
-		if err := j.ask(id, run); err != nil {
-			return 0, err
-		}
-	}
+	run = int64(started.ID)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.unsaved = append(j.unsaved, wire.Entry{Kind: wire.EntryChild, ID: id, Value: record.AppendTime(nil, run)})
-	return run, nil
+	return run, started.Existing, nil // by an attempt that did not come to saying so
 }
 
 // A task whose child Redis has no room for comes back after a while, uncounted, so that
@@ -85,9 +80,8 @@ func (j *journal) postpone() {
 	j.Suspend(wire.Suspension{State: wire.SuspendedSnoozed, DueMS: j.NowMS() + wait.Milliseconds()})
 }
 
-// ask sees to it that a child run that has ended is told of, whatever became of its
-// word when it ended.
-func (j *journal) ask(id string, child int64) error {
+// Ask implements [wire.Journal].
+func (j *journal) Ask(_ context.Context, id string, child int64) error {
 	a := j.attempt
 	err := a.persist("ask after child run", func(ctx context.Context) error {
 		return a.worker.store.AskChild(ctx, a.claim, cyclone.RunID(child), wire.ChildSignal(id))
@@ -96,4 +90,17 @@ func (j *journal) ask(id string, child int64) error {
 		j.lose(err)
 	}
 	return err
+}
+
+// Failure implements [wire.Journal].
+func (j *journal) Failure(_ context.Context, child int64) (failure []byte, err error) {
+	a := j.attempt
+	err = a.persist("look at child run", func(ctx context.Context) (err error) {
+		failure, err = a.worker.store.ChildFailure(ctx, cyclone.RunID(child))
+		return err
+	})
+	if err != nil {
+		j.lose(err)
+	}
+	return failure, err
 }

@@ -147,3 +147,99 @@ func TestRetriedParentStartsAChildAnew(t *testing.T) {
 		}
 	}, four)
 }
+
+// A child that failed, or was cancelled, after its parent had failed is started anew when
+// the parent is opened again: one retry does. A child that fails after the retry is the
+// parent's to deal with.
+func TestOneRetryDoesAfterAChildThatFailedMeanwhile(t *testing.T) {
+	for name, end := range map[string]func(l *lab.Lab, child cyclone.RunID, fail chan<- error){
+		"failed":    func(l *lab.Lab, child cyclone.RunID, fail chan<- error) { fail <- cyclone.Permanent(errBoom) },
+		"cancelled": func(l *lab.Lab, child cyclone.RunID, fail chan<- error) { mustCancel(l, child) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bothKinds(t, func(l *lab.Lab, run childOf) {
+				ids, ends := make(chan cyclone.RunID, 10), make(chan error)
+				f := newFamily(func(ctx cyclone.Context) error {
+					ids <- ctx.RunID()
+					select {
+					case err := <-ends:
+						return err
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+				})
+				def, told := failsBesideItsChild(f, run)
+				id := childStarted(l, def)
+				l.Start(both, f.plus, def)
+				first := <-ids
+				l.UntilState(id, cyclone.StepExhausted)
+				end(l, first, ends)
+				l.Until("the child has ended", func() bool { return runState(l, first).Finished() })
+				must(l, l.Client().RetryAll(l.Context(), id))
+				l.Until("there is another child", func() bool { return len(f.children()) == 2 })
+				second := <-ids
+				if second == first || told.Load() != 0 {
+					l.Errorf("children %v and %v, told %d times", first, second, told.Load())
+				}
+				l.UntilState(id, cyclone.StepWaiting)
+				end(l, second, ends)
+				mustReturnInt(l, id, 100)
+				if all := f.children(); len(all) != 2 || told.Load() != 1 {
+					l.Errorf("children %v, told %d times", all, told.Load())
+				}
+			}, four)
+		})
+	}
+}
+
+// A child that the parent has found when it was opened again, and waited for, is told of
+// when it fails then.
+func TestRetriedParentIsToldOfAChildThatFailsThen(t *testing.T) {
+	bothKinds(t, func(l *lab.Lab, run childOf) {
+		ids, ends := make(chan cyclone.RunID, 10), make(chan error)
+		f := newFamily(func(ctx cyclone.Context) error {
+			ids <- ctx.RunID()
+			return <-ends
+		})
+		def, _ := failsBesideItsChild(f, run)
+		id := childStarted(l, def)
+		l.Start(both, f.plus, def)
+		<-ids
+		l.UntilState(id, cyclone.StepExhausted)
+		must(l, l.Client().RetryAll(l.Context(), id))
+		l.UntilState(id, cyclone.StepWaiting)
+		ends <- cyclone.Permanent(errBoom)
+		mustReturnInt(l, id, 100)
+		if all := f.children(); len(all) != 1 {
+			l.Errorf("children %v", all)
+		}
+	}, four)
+}
+
+// failsBesideItsChild is a task that fails for good in its second attempt, whatever its
+// child does, and returns 100 when it is told later that its child has failed.
+func failsBesideItsChild(f *family, run childOf) (def *cyclone.Task[string, int], told *atomic.Int32) {
+	var attempts atomic.Int32
+	told = new(atomic.Int32)
+	return cyclone.NewTask("task", cyclone.HandlerFunc(func(ctx cyclone.Context, _ string) (int, error) {
+		if attempts.Add(1) == 2 {
+			return 0, cyclone.Permanent(errBoom)
+		}
+		n, err := run(ctx, f.plus)
+		if failed := (*step.Error)(nil); errors.As(err, &failed) {
+			told.Add(1)
+			return 100, nil
+		}
+		return n, err
+	}), quick), told
+}
+
+// runState is the state of a run, whatever it is made of.
+func runState(l *lab.Lab, id cyclone.RunID) cyclone.RunState {
+	l.Helper()
+	info, err := l.Client().GetRun(l.Context(), id)
+	if err != nil {
+		l.Fatal(err)
+	}
+	return info.State
+}

@@ -68,13 +68,20 @@ type Journal interface {
 
 	// Start enqueues a child run on the run's partition, once however often it is
 	// called for the same id, and returns the child's id. Its outcome will come as
-	// the signal [ChildSignal]. The error is of a child that cannot be enqueued; it
-	// deals with trouble as Record does, and suspends the attempt for a while when
-	// Redis has no room.
-	Start(ctx context.Context, id string, spec *Spec) (child int64, err error)
+	// the signal [ChildSignal]; that of one that existed has to be asked for, see Ask.
+	// The error is of a child that cannot be enqueued; it deals with trouble as Record
+	// does, and suspends the attempt for a while when Redis has no room.
+	Start(ctx context.Context, id string, spec *Spec) (child int64, existed bool, err error)
 	// StartRun is Start for a child run of many steps. The error is a [RunFaults] when
 	// the spec has faults.
-	StartRun(ctx context.Context, id string, spec *RunSpec) (child int64, err error)
+	StartRun(ctx context.Context, id string, spec *RunSpec) (child int64, existed bool, err error)
+	// Ask has the outcome of a child run that has ended told, whatever became of its
+	// word when it ended. It deals with trouble as Record does.
+	Ask(ctx context.Context, id string, child int64) error
+	// Failure is how a child run has failed or was cancelled, as it is recorded. It is
+	// nil for any other, and for one of which nothing is kept. It deals with trouble as
+	// Record does.
+	Failure(ctx context.Context, child int64) ([]byte, error)
 
 	Encode(v any) (codec uint8, payload []byte, err error)
 	Decode(codec uint8, payload []byte, into any) error

@@ -28,6 +28,7 @@ type task struct {
 	entries    map[string][]byte
 	signals    map[string][][]byte
 	children   map[string]int64
+	failures   map[int64][]byte // of children
 	rule       retry.Rule
 	generation int
 	limit      int // of records
@@ -228,24 +229,34 @@ func (j *journal) Suspend(s wire.Suspension) {
 	runtime.Goexit()
 }
 
-func (j *journal) Start(_ context.Context, id string, _ *wire.Spec) (int64, error) {
-	return j.child(id)
+func (j *journal) Start(_ context.Context, id string, _ *wire.Spec) (int64, bool, error) {
+	child, existed := j.child(id)
+	return child, existed, nil
 }
 
-func (j *journal) StartRun(_ context.Context, id string, spec *wire.RunSpec) (int64, error) {
+func (j *journal) StartRun(_ context.Context, id string, spec *wire.RunSpec) (int64, bool, error) {
 	if err := spec.Err(); err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	return j.child(id)
+	child, existed := j.child(id)
+	return child, existed, nil
 }
 
-func (j *journal) child(id string) (int64, error) {
+func (j *journal) child(id string) (child int64, existed bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if _, ok := j.task.children[id]; !ok {
+	if _, existed = j.task.children[id]; !existed {
 		j.task.children[id] = int64(1000 + len(j.task.children))
 	}
-	return j.task.children[id], nil
+	return j.task.children[id], existed
+}
+
+func (j *journal) Ask(context.Context, string, int64) error { return nil }
+
+func (j *journal) Failure(_ context.Context, child int64) ([]byte, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.task.failures[child], nil
 }
 
 func (j *journal) Encode(v any) (uint8, []byte, error) {

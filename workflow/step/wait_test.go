@@ -293,3 +293,37 @@ func TestRunSpecWaitsForItsChild(t *testing.T) {
 		t.Errorf("got %v", e.err)
 	}
 }
+
+// A child that has failed before its parent was opened again, and which the parent has
+// not been told of, is started anew; one that fails after the parent has waited for it in
+// this generation is told.
+func TestRunStartsAChildAnewThatFailedMeanwhile(t *testing.T) {
+	t.Parallel()
+	k := newTask(t)
+	handler := func(ctx context.Context) error {
+		_, err := step.Run(ctx, "invoice", invoice, order{7})
+		return err
+	}
+	failure := func(run int64) []byte {
+		return record.AppendFailure(nil, &record.Outcome{Code: "boom", Run: run, State: string(cyclone.RunFailed)})
+	}
+	suspended(t, k, handler)
+	k.generation = 1
+	suspended(t, k, handler) // it waits for the first one again
+	k.failures = map[int64][]byte{1000: failure(1000)}
+	if e := suspended(t, k, handler); e.pauses[0].Signal != wire.ChildSignal("invoice#1") || len(k.children) != 1 {
+		t.Fatalf("pauses %+v, children %v", e.pauses, k.children)
+	}
+	k.generation = 3
+	for range 2 {
+		if e := suspended(t, k, handler); e.pauses[0].Signal != wire.ChildSignal("invoice#1!3") || len(k.children) != 2 {
+			t.Fatalf("pauses %+v, children %v", e.pauses, k.children)
+		}
+		k.failures[1001] = failure(1001) // it is this generation's
+	}
+	k.signals["invoice#1!3"] = [][]byte{failure(1001)}
+	var run *cyclone.RunError
+	if err := k.run(handler); !errors.As(err, &run) || run.RunID != 1001 || len(k.children) != 2 {
+		t.Errorf("%v, children %v", err, k.children)
+	}
+}
