@@ -28,6 +28,11 @@ type host struct {
 }
 
 func newHost(t *testing.T, s *embedded.Server, hook redis.Hook, deaf bool) *host {
+	return newHostOf(t, s, hook, deaf, 1)
+}
+
+// newHostOf is newHost for a deployment of so many partitions.
+func newHostOf(t *testing.T, s *embedded.Server, hook redis.Hook, deaf bool, partitions int) *host {
 	h := &host{t: t, server: s, deaf: deaf}
 	o := s.Options()
 	o.Dialer = h.dial
@@ -35,7 +40,7 @@ func newHost(t *testing.T, s *embedded.Server, hook redis.Hook, deaf bool) *host
 	if hook != nil {
 		h.rdb.AddHook(hook)
 	}
-	client, err := queue.NewClient(h.rdb, queue.Config{Logger: slog.New(slog.DiscardHandler)})
+	client, err := queue.NewClient(h.rdb, queue.Config{Logger: slog.New(slog.DiscardHandler), Partitions: partitions})
 	if err != nil {
 		t.Fatal(err)
 	}
