@@ -44,7 +44,7 @@ type work struct {
 
 // line is what a child writes to its standard output.
 type line struct {
-	Event   string        `json:"event"` // ready, start, end; ran and have: of a recorded step
+	Event   string        `json:"event"` // ready, start, over (see hold), end; ran and have: of a recorded step
 	RunID   cyclone.RunID `json:"run"`
 	Node    string        `json:"node,omitempty"`
 	Key     string        `json:"key,omitempty"`
@@ -107,8 +107,8 @@ func (c *child) work(ctx cyclone.Context, in work) error {
 		case <-time.After(in.Takes):
 		}
 	}
-	for in.Hold != "" && c.plain.Exists(context.Background(), holdKey(in.Hold, os.Getpid())).Val() == 0 {
-		<-time.After(10 * time.Millisecond)
+	if in.Hold != "" {
+		c.hold(ctx, in)
 	}
 	if in.Naps {
 		if _, napped := c.naps.LoadOrStore(ctx.RunID(), true); !napped {
@@ -119,6 +119,20 @@ func (c *child) work(ctx cyclone.Context, in work) error {
 		return errAsked
 	}
 	return nil
+}
+
+// hold waits for the process's key, whatever becomes of the attempt, and tells when that is
+// over.
+func (c *child) hold(ctx cyclone.Context, in work) {
+	done := ctx.Done()
+	for c.plain.Exists(context.Background(), holdKey(in.Hold, os.Getpid())).Val() == 0 {
+		select {
+		case <-done:
+			c.tell(ctx, "over", in, nil)
+			done = nil
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // effectsOf is the list that completion transactions append to.

@@ -56,6 +56,11 @@ func (l *ledger) starts(id cyclone.RunID) (n int) {
 	return n
 }
 
+// says tells whether a handler has said something of a run.
+func (l *ledger) says(id cyclone.RunID, event string) bool {
+	return slices.ContainsFunc(l.of(id), func(e entry) bool { return e.Event == event })
+}
+
 // executions returns how often handlers were entered.
 func (l *ledger) executions() (n int) {
 	l.mu.Lock()
