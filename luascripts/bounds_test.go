@@ -44,23 +44,23 @@ func TestBoundsOfATurn(t *testing.T) {
 					l.ready(ids(first, 100)...)
 				}
 				held := slices.Concat(l.claim(100), l.claim(50))
-				l.bulk("leased:q", ids(1001, 60), l.now-1, 2)
-				l.bulk("scheduled:q", ids(2001, 60), l.now, 1)
-				l.bulk("retrying:q", ids(3001, 60), l.now, 0)
-				l.bulk("snoozed:q", ids(4001, 60), l.now, 2)
-				l.bulk("waiting:q", ids(5001, 60), l.now, 1)
+				l.bulk("leased:q", ids(1001, sideBudget), l.now-1, 2)
+				l.bulk("scheduled:q", ids(2001, sideBudget), l.now, 1)
+				l.bulk("retrying:q", ids(3001, sideBudget), l.now, 0)
+				l.bulk("snoozed:q", ids(4001, sideBudget), l.now, 2)
+				l.bulk("waiting:q", ids(5001, sideBudget), l.now, 1)
 				l.watch()
 				l.put(l.rdb.HSet(ctx, l.key("history"), "1", "x"))
 				l.put(l.rdb.HSet(ctx, l.key("uniqof"), "1", "uD"))
 				in := settling(l.turnInput(), s.op, held...)
-				in.MaxReap, in.MaxPromote = sideBudget/5, sideBudget/5
+				in.Budget = sideBudget
 				in.WaitMS = 3000
 				reply := l.turn(wanting(in, half))
 				l.equal(len(members(reply, "")), half)
 				l.equal(reply.More, true)
-				touched := len(held) + half + 60 - count(l, "leased:q", ":old")
+				touched := len(held) + half + sideBudget - count(l, "leased:q", ":old")
 				for _, index := range []string{"scheduled:q", "retrying:q", "snoozed:q", "waiting:q"} {
-					touched += 60 - count(l, index, "@0")
+					touched += sideBudget - count(l, index, "@0")
 				}
 				l.equal(touched, scriptIDs)
 			})

@@ -95,7 +95,7 @@ func (l *lab) ready(ids ...string) {
 func (l *lab) turnInput() *luascripts.TurnInput {
 	l.tokens++
 	return &luascripts.TurnInput{
-		Worker: "w", Token: "t" + strconv.Itoa(l.tokens), LeaseMS: 30_000, MaxReap: 10, MaxPromote: 10,
+		Worker: "w", Token: "t" + strconv.Itoa(l.tokens), LeaseMS: 30_000, Budget: 20,
 		Channels: l.channels(), Detail: []byte("detail"), Queues: []luascripts.TurnQueue{*named[luascripts.TurnQueue](l, "q")},
 	}
 }

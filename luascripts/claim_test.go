@@ -132,15 +132,38 @@ func TestClaimPromotionIsBounded(t *testing.T) {
 		l.enqueue(item("1", due("+1")), item("2", due("+2")), item("3", due("+3")))
 		l.now += 5
 		in := l.turnInput()
-		in.MaxPromote = 2
+		in.Budget = 2
 		reply := l.turn(in)
 		l.equal(reply.More, true)
 		l.equal(reply.NextMS, int64(0))
 		l.equal(l.content("ready:q:d"), []string{"2", "1"})
 		in = l.turnInput()
-		in.MaxPromote = 2
+		in.Budget = 2
 		l.equal(l.turn(in).More, false)
 		l.equal(l.content("ready:q:d"), []string{"3", "2", "1"})
+	})
+}
+
+// TestClaimPromotionIsShared: a flood in one index leaves the next one something of the budget, and what finds nothing
+// left waits for the next turn.
+func TestClaimPromotionIsShared(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.bulk("scheduled:q", ids(1, 10), l.now, 1)
+		l.bulk("retrying:q", ids(11, 5), l.now, 1)
+		l.bulk("snoozed:q", ids(21, 5), l.now, 1)
+		turn := func(budget int) bool {
+			in := l.turnInput()
+			in.Budget = budget
+			return l.turn(in).More
+		}
+		left := func() []int {
+			return []int{count(l, "scheduled:q", "@0"), count(l, "retrying:q", "@0"), count(l, "snoozed:q", "@0")}
+		}
+		l.equal(turn(8), true)
+		l.equal(left(), []int{4, 3, 5})
+		l.equal(turn(20), false)
+		l.equal(left(), []int{0, 0, 0})
 	})
 }
 

@@ -108,13 +108,13 @@ func TestReapIsBounded(t *testing.T) {
 		l.claim(4)
 		l.expire("1", "2", "3")
 		in := l.turnInput()
-		in.MaxReap = 2
+		in.Budget = 2
 		if !l.turn(in).More {
 			l.Fatal("does not tell that there may be more")
 		}
 		l.equal(l.content("ready:q:d"), []string{"1", "2"})
 		in = l.turnInput()
-		in.MaxReap = 2
+		in.Budget = 2
 		if l.turn(in).More {
 			l.Fatal("tells of more")
 		}

@@ -52,20 +52,20 @@ type TurnGroup struct {
 
 // TurnInput is what a call of Turn carries.
 type TurnInput struct {
-	Session             Session
-	Worker, Token       string
-	LeaseMS             int64
-	WaitMS              int64
-	Wanted              int // steps to claim in all
-	MaxReap, MaxPromote int
-	Channels            Channels
-	Partition           int
-	Detail              []byte
-	Offer               bool   // a step may be handed over while the worker stands in line
-	Got                 string // id:token of one that was and has arrived, or ""
-	Queues              []TurnQueue
-	Claims              []TurnClaim
-	Groups              []TurnGroup
+	Session       Session
+	Worker, Token string
+	LeaseMS       int64
+	WaitMS        int64
+	Wanted        int // steps to claim in all
+	Budget        int // of ids to take back and to promote
+	Channels      Channels
+	Partition     int
+	Detail        []byte
+	Offer         bool   // a step may be handed over while the worker stands in line
+	Got           string // id:token of one that was and has arrived, or ""
+	Queues        []TurnQueue
+	Claims        []TurnClaim
+	Groups        []TurnGroup
 }
 
 // TurnCall fills c. Strings are passed by reference and must stay as they are
@@ -83,7 +83,7 @@ func TurnCall(c *Call, k *TurnKeys, in *TurnInput) {
 			q.Waiters, q.Ready[0], q.Ready[1], q.Ready[2])
 	}
 	c.arg(in.Session.Lane, in.Session.Seq, in.Worker, in.Token, in.LeaseMS, in.WaitMS, in.Wanted,
-		in.MaxReap, in.MaxPromote, in.Channels.Wake, in.Channels.Events, in.Partition, in.Detail, in.Offer, in.Got,
+		in.Budget, in.Channels.Wake, in.Channels.Events, in.Partition, in.Detail, in.Offer, in.Got,
 		len(in.Queues))
 	for i := range in.Queues {
 		c.arg(&in.Queues[i].Name)

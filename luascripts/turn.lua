@@ -4,7 +4,7 @@
 -- KEYS per queue: leased scheduled retrying snoozed waiting completed discarded cancelled waiters ready_h ready_d ready_l
 -- ARGV: lane, seq = session; worker = worker id; token = of this claim; lease_ms; wait_ms = life of a new
 --   registration among the waiters (0: do not register); wanted = steps to claim in all;
---   max_reap, max_promote = ids per queue; wake = channel prefix; events = channel; partition; detail = event details;
+--   budget = ids to take back and promote in all; wake = channel prefix; events = channel; partition; detail = event details;
 --   offer = a step may be handed over to a slot of this worker while it stands in line 0/1; got = 'id:token' of the one that
 --   was and has arrived, or '';
 --   nq, then nq queue names, then per queue the steps to claim at the most (0: do not stand in line for it);
@@ -36,10 +36,10 @@ local results, history, stats, subs, paused, sweep = KEYS[7], KEYS[8], KEYS[9], 
 local offers, handed = KEYS[13], KEYS[14]
 local lane, seq, worker, token = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local lease_ms, wait_ms = tonumber(ARGV[5]), tonumber(ARGV[6])
-local wanted, max_reap, max_promote = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
-local wake_channel, events, partition, detail = ARGV[10], ARGV[11], ARGV[12], ARGV[13]
-local offer, got, nq = ARGV[14] == '1', ARGV[15], tonumber(ARGV[16])
-local NAMES = 16 -- the queues' names come behind
+local wanted, budget = tonumber(ARGV[7]), tonumber(ARGV[8])
+local wake_channel, events, partition, detail = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
+local offer, got, nq = ARGV[13] == '1', ARGV[14], tonumber(ARGV[15])
+local NAMES = 15 -- the queues' names come behind
 -- PAD keeps the lease set out of its O(n) compact encoding; it sorts behind every lease.
 local PAD = string.rep('.', 65)
 
@@ -156,6 +156,9 @@ end
 --@include claim
 
 for c = 0, nclaims - 1 do
+  if claimed >= wanted then
+    break
+  end
   local base = nclaims_at + 1 + 3 * c
   claim(tonumber(ARGV[base]), tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]))
 end

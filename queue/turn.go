@@ -65,8 +65,7 @@ func (t *turn) build(p *partition, worker string, req *TurnRequest) {
 		in.Claims = append(in.Claims, luascripts.TurnClaim{Queue: t.queue(quota.Queue), Lane: int(quota.Priority), Count: quota.N})
 	}
 	t.group()
-	in.MaxReap = max(sideBudget/5/len(in.Queues), 1)
-	in.MaxPromote = max(sideBudget/5/len(in.Queues), 1)
+	in.Budget = sideBudget
 	in.Detail = t.detail.bytes()
 	k := p.keys
 	luascripts.TurnCall(&t.call, &luascripts.TurnKeys{

@@ -36,13 +36,13 @@ type Quota struct {
 
 // Turn is what a turn asks for.
 type Turn struct {
-	Worker, Token       string
-	Lease, Wait         int64
-	Wanted              int
-	MaxReap, MaxPromote int
-	Rooms               []Room
-	Quotas              []Quota
-	Groups              []Group
+	Worker, Token string
+	Lease, Wait   int64
+	Wanted        int
+	Budget        int // of steps to take back and to promote
+	Rooms         []Room
+	Quotas        []Quota
+	Groups        []Group
 }
 
 // Claims are what a turn has taken of one queue and lane.
@@ -73,9 +73,9 @@ func (s *Space) Turn(t Turn) TurnAnswer {
 	}
 	soonest := int64(math.MaxInt64)
 	for _, r := range t.Rooms {
-		s.reap(r.Queue, t.MaxReap, delayed, &a.More)
+		s.reap(r.Queue, &t.Budget, delayed, &a.More)
 		for _, state := range []State{Scheduled, Retrying, Snoozed} {
-			s.promote(r.Queue, state, t.MaxPromote, &a.More)
+			s.promote(r.Queue, state, &t.Budget, &a.More)
 		}
 		soonest = min(soonest, s.upcoming(r.Queue))
 	}
@@ -141,10 +141,14 @@ func (s *Space) disposed(e *Entry) {
 	s.settled(e)
 }
 
-func (s *Space) reap(queue string, limit int, delayed map[string]bool, more *bool) {
-	n := 0
+func (s *Space) reap(queue string, budget *int, delayed map[string]bool, more *bool) {
+	n, most := 0, share(*budget)
 	for _, e := range s.Leased(queue) {
-		if n == limit || e.Lease.Until > s.Now {
+		if e.Lease.Until > s.Now {
+			break
+		}
+		if n == most {
+			*more = true
 			break
 		}
 		n++
@@ -159,20 +163,29 @@ func (s *Space) reap(queue string, limit int, delayed map[string]bool, more *boo
 			delayed[queue] = true
 		}
 	}
-	*more = *more || n == limit
+	*budget -= n
+	*more = *more || n > 0 && n == most
 }
 
-func (s *Space) promote(queue string, state State, limit int, more *bool) {
-	n := 0
+func (s *Space) promote(queue string, state State, budget *int, more *bool) {
+	n, most := 0, share(*budget)
 	for _, e := range s.In(queue, state) {
-		if n == limit || !e.Promote(s.Now) {
+		if n == most {
+			*more = *more || e.Due <= s.Now
+			break
+		}
+		if !e.Promote(s.Now) {
 			break
 		}
 		n++
 		s.last(e)
 	}
-	*more = *more || n == limit
+	*budget -= n
+	*more = *more || n > 0 && n == most
 }
+
+// share is how much of the budget one index takes at the most.
+func share(budget int) int { return (3*budget + 3) / 4 }
 
 // upcoming is when the next lease ends or the next step becomes due.
 func (s *Space) upcoming(queue string) int64 {

@@ -27,9 +27,9 @@ func (b *bench) makeTurn(t *rapid.T, groups, wanted int) {
 	b.tokens++
 	turn := model.Turn{
 		Worker: workerOf(t), Token: "t" + strconv.Itoa(b.tokens), Wanted: wanted,
-		Lease:   rapid.SampledFrom([]int64{500, 5000, 30_000}).Draw(t, "lease"),
-		Wait:    rapid.SampledFrom([]int64{0, 3000}).Draw(t, "wait"),
-		MaxReap: rapid.IntRange(1, 3).Draw(t, "reap"), MaxPromote: rapid.IntRange(1, 3).Draw(t, "promote"),
+		Lease:  rapid.SampledFrom([]int64{500, 5000, 30_000}).Draw(t, "lease"),
+		Wait:   rapid.SampledFrom([]int64{0, 3000}).Draw(t, "wait"),
+		Budget: rapid.IntRange(1, 6).Draw(t, "budget"),
 	}
 	for _, q := range queues {
 		turn.Rooms = append(turn.Rooms, model.Room{Queue: q, N: min(wanted, rapid.IntRange(0, 5).Draw(t, "room"))})
@@ -94,7 +94,7 @@ func (b *bench) laneOfClaim(id, token string) int {
 func (b *bench) input(s luascripts.Session, turn *model.Turn) *luascripts.TurnInput {
 	in := &luascripts.TurnInput{
 		Session: s, Worker: turn.Worker, Token: turn.Token, LeaseMS: turn.Lease, WaitMS: turn.Wait, Wanted: turn.Wanted,
-		MaxReap: turn.MaxReap, MaxPromote: turn.MaxPromote, Channels: channels, Detail: []byte("detail"),
+		Budget: turn.Budget, Channels: channels, Detail: []byte("detail"),
 	}
 	for _, r := range turn.Rooms {
 		q := *keys[luascripts.TurnQueue](b, r.Queue, 0)

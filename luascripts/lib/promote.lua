@@ -1,11 +1,11 @@
--- promote: makes the steps of a timed index ready whose time has come, each in its lane. The script has due_limit,
--- max_promote, and more = 1 when there is more to do.
-local function promote(q, offset)
+-- promote: makes up to most steps of a timed index ready whose time has come, each in its lane, and returns how many those
+-- were. The script has due_limit.
+local function promote(q, offset, most)
   local index_key = queue_key(q, offset)
-  local due = redis.call('ZRANGEBYSCORE', index_key, '-inf', due_limit, 'WITHSCORES', 'LIMIT', 0, max_promote)
+  local due = redis.call('ZRANGEBYSCORE', index_key, '-inf', due_limit, 'WITHSCORES', 'LIMIT', 0, most)
   local n = #due / 2
   if n == 0 then
-    return
+    return 0
   end
   local lanes = {{}, {}, {}}
   for i = 1, #due, 2 do
@@ -18,7 +18,5 @@ local function promote(q, offset)
       redis.call('LPUSH', queue_key(q, READY + l), unpack(lanes[l]))
     end
   end
-  if n == max_promote then
-    more = 1
-  end
+  return n
 end

@@ -1,9 +1,9 @@
--- reap: takes back the leases of a queue that have expired. Nothing is decided here: the counters go out with the next claim.
+-- reap: takes back up to most leases of a queue that have expired, and returns how many those were. Nothing is decided here: the counters go out with the next claim.
 -- The script has its tables and what has_tries and has_history tell of them, some_handed and handed, now, due_limit,
--- max_reap, more = 1 when there is more to do, delayed, watched, and reaped = the lines of the events.
-local function reap(q)
+-- delayed, watched, and reaped = the lines of the events.
+local function reap(q, _, most)
   local leased = queue_key(q, LEASED)
-  local expired = redis.call('ZRANGEBYSCORE', leased, '-inf', due_limit, 'WITHSCORES', 'LIMIT', 0, max_reap)
+  local expired = redis.call('ZRANGEBYSCORE', leased, '-inf', due_limit, 'WITHSCORES', 'LIMIT', 0, most)
   local taken = 0
   for i = 1, #expired, 2 do
     local member, member_score = expired[i], tonumber(expired[i + 1])
@@ -50,7 +50,5 @@ local function reap(q)
   if taken > 0 then
     count(stats, now, 'lost', taken)
   end
-  if #expired == 2 * max_reap then
-    more = 1
-  end
+  return #expired / 2
 end

@@ -4,7 +4,7 @@
 -- KEYS per queue: leased scheduled retrying snoozed waiting completed discarded cancelled waiters ready_h ready_d ready_l
 -- ARGV: lane, seq = session; worker = worker id; token = of this claim; lease_ms; wait_ms = life of a new
 --   registration among the waiters (0: do not register); wanted = steps to claim in all;
---   max_reap, max_promote = ids per queue; wake = channel prefix; events = channel; partition; detail = event details;
+--   budget = ids to take back and promote in all; wake = channel prefix; events = channel; partition; detail = event details;
 --   offer = a step may be handed over to a slot of this worker while it stands in line 0/1; got = 'id:token' of the one that
 --   was and has arrived, or '';
 --   nq, then nq queue names, then per queue the steps to claim at the most (0: do not stand in line for it);
@@ -159,10 +159,10 @@ local results, history, stats, subs, paused, sweep = KEYS[7], KEYS[8], KEYS[9], 
 local offers, handed = KEYS[13], KEYS[14]
 local lane, seq, worker, token = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local lease_ms, wait_ms = tonumber(ARGV[5]), tonumber(ARGV[6])
-local wanted, max_reap, max_promote = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
-local wake_channel, events, partition, detail = ARGV[10], ARGV[11], ARGV[12], ARGV[13]
-local offer, got, nq = ARGV[14] == '1', ARGV[15], tonumber(ARGV[16])
-local NAMES = 16 -- the queues' names come behind
+local wanted, budget = tonumber(ARGV[7]), tonumber(ARGV[8])
+local wake_channel, events, partition, detail = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
+local offer, got, nq = ARGV[13] == '1', ARGV[14], tonumber(ARGV[15])
+local NAMES = 15 -- the queues' names come behind
 -- PAD keeps the lease set out of its O(n) compact encoding; it sorts behind every lease.
 local PAD = string.rep('.', 65)
 
@@ -436,12 +436,12 @@ end
 local due_limit = score(now * 16 + 15)
 local more, reaped = 0, {}
 
--- reap: takes back the leases of a queue that have expired. Nothing is decided here: the counters go out with the next claim.
+-- reap: takes back up to most leases of a queue that have expired, and returns how many those were. Nothing is decided here: the counters go out with the next claim.
 -- The script has its tables and what has_tries and has_history tell of them, some_handed and handed, now, due_limit,
--- max_reap, more = 1 when there is more to do, delayed, watched, and reaped = the lines of the events.
-local function reap(q)
+-- delayed, watched, and reaped = the lines of the events.
+local function reap(q, _, most)
   local leased = queue_key(q, LEASED)
-  local expired = redis.call('ZRANGEBYSCORE', leased, '-inf', due_limit, 'WITHSCORES', 'LIMIT', 0, max_reap)
+  local expired = redis.call('ZRANGEBYSCORE', leased, '-inf', due_limit, 'WITHSCORES', 'LIMIT', 0, most)
   local taken = 0
   for i = 1, #expired, 2 do
     local member, member_score = expired[i], tonumber(expired[i + 1])
@@ -488,18 +488,16 @@ local function reap(q)
   if taken > 0 then
     count(stats, now, 'lost', taken)
   end
-  if #expired == 2 * max_reap then
-    more = 1
-  end
+  return #expired / 2
 end
--- promote: makes the steps of a timed index ready whose time has come, each in its lane. The script has due_limit,
--- max_promote, and more = 1 when there is more to do.
-local function promote(q, offset)
+-- promote: makes up to most steps of a timed index ready whose time has come, each in its lane, and returns how many those
+-- were. The script has due_limit.
+local function promote(q, offset, most)
   local index_key = queue_key(q, offset)
-  local due = redis.call('ZRANGEBYSCORE', index_key, '-inf', due_limit, 'WITHSCORES', 'LIMIT', 0, max_promote)
+  local due = redis.call('ZRANGEBYSCORE', index_key, '-inf', due_limit, 'WITHSCORES', 'LIMIT', 0, most)
   local n = #due / 2
   if n == 0 then
-    return
+    return 0
   end
   local lanes = {{}, {}, {}}
   for i = 1, #due, 2 do
@@ -512,12 +510,11 @@ local function promote(q, offset)
       redis.call('LPUSH', queue_key(q, READY + l), unpack(lanes[l]))
     end
   end
-  if n == max_promote then
-    more = 1
-  end
+  return n
 end
--- serve: does what is due in an index and returns when the next member is, in ms. The script has now, and PAD that is no
--- member.
+-- serve: does what is due in an index and returns when the next member is, in ms. An index takes three quarters of what is
+-- left of the budget at the most, so that a flood in one does not keep the next ones waiting. The script has now, PAD that
+-- is no member, budget, and more = 1 when there is more to do.
 local function upcoming(q, offset)
   local first = redis.call('ZRANGE', queue_key(q, offset), 0, 0, 'WITHSCORES')
   if not first[1] or first[1] == PAD then
@@ -531,7 +528,12 @@ local function serve(q, offset, duty)
   if at > now then
     return at
   end
-  duty(q, offset)
+  local most = math.ceil(budget * 3 / 4)
+  local done = duty(q, offset, most)
+  budget = budget - done
+  if done == most then
+    more = 1
+  end
   return upcoming(q, offset)
 end
 
@@ -635,6 +637,9 @@ local function begin_holding(ids)
 end
 
 for c = 0, nclaims - 1 do
+  if claimed >= wanted then
+    break
+  end
   local base = nclaims_at + 1 + 3 * c
   claim(tonumber(ARGV[base]), tonumber(ARGV[base + 1]), tonumber(ARGV[base + 2]))
 end
