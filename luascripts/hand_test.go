@@ -200,6 +200,24 @@ func TestOffer(t *testing.T) {
 	})
 }
 
+// TestOffersOfOthers: those of workers in line stay, whoever else stands there or does
+// not; those of the dead go with their place.
+func TestOffersOfOthers(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.offer("dead")
+		passing := l.turnInput()
+		passing.Worker = "passing"
+		l.turn(passing)
+		l.equal(l.content("offers"), []string{"dead=t1_30000"})
+		l.now += 600
+		l.offer("living")
+		l.now += 600
+		l.offer("last")
+		l.equal(l.content("offers"), []string{"last=t4_30000", "living=t3_30000"})
+	})
+}
+
 // TestHandOverTakesASlot: what a turn brings of an earlier offer is one of those that
 // it wanted.
 func TestHandOverTakesASlot(t *testing.T) {

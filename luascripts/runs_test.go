@@ -24,6 +24,9 @@ func TestTurnTellsOfTheSweep(t *testing.T) {
 		reply = l.turn(l.turnInput())
 		l.equal(reply.Sweep, false)
 		l.equal(reply.NextMS, int64(1500))
+		l.enqueue(item("6", due("+700")))
+		l.equal(l.turn(l.turnInput()).NextMS, int64(700)) // the sooner of the two
+		l.put(l.rdb.Del(ctx, l.key("scheduled:q")))
 		l.sweeping("8", 0)
 		reply = l.turn(l.turnInput())
 		l.equal(reply.Sweep, true)

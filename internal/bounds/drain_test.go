@@ -13,7 +13,7 @@ const backlog = 20_000
 var drained = workload{
 	name: "drain", unit: "job",
 	about:   "a worker drains a backlog, 400 jobs at once",
-	figures: []figure{{scriptCalls, 0.1}, {commands, 0.1}, {bytesSent, 0.05}, {bytesReceived, 0.05}, {allocations, 0.05}},
+	figures: []figure{{scriptCalls, 0.25}, {commands, 0.25}, {bytesSent, 0.05}, {bytesReceived, 0.05}, {allocations, 0.05}},
 	rounds:  someRounds,
 	round: func(ctx context.Context, l *lab) (sample, error) {
 		return l.drained(ctx, backlog, backlog, noop, func(c *queue.Client) error { return fill(ctx, c, backlog, plain) })

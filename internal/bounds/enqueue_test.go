@@ -26,7 +26,10 @@ var (
 		rounds:  someRounds,
 		round: func(ctx context.Context, l *lab) (sample, error) {
 			return l.with(func(c *queue.Client) (sample, error) {
-				return l.metered(ctx, 20*chunk, func() error { return fill(ctx, c, 20*chunk, plain) })
+				if err := fill(ctx, c, 10*chunk, plain); err != nil {
+					return nil, err
+				}
+				return l.metered(ctx, 2*backlog, func() error { return fill(ctx, c, 2*backlog, plain) })
 			})
 		},
 	}
@@ -58,7 +61,7 @@ const producers = 50
 var togetherEnqueued = workload{
 	name: "50 goroutines enqueue", unit: "job",
 	about:   "each one job a call, which share script calls",
-	figures: []figure{{scriptCalls, 0.2}, {commands, 0.2}, {bytesSent, 0.1}, {bytesReceived, 0.2}, {allocations, 0.1}},
+	figures: []figure{{scriptCalls, 0.5}, {commands, 0.5}, {bytesSent, 0.15}, {bytesReceived, 0.5}, {allocations, 0.15}},
 	rounds:  someRounds,
 	round: func(ctx context.Context, l *lab) (sample, error) {
 		return l.with(func(c *queue.Client) (sample, error) {

@@ -35,7 +35,7 @@ var (
 	chainDrained = workload{
 		name: "chain of 5, drain", unit: "step",
 		about:   "a worker runs 1,000 of these runs, 400 steps at once",
-		figures: []figure{{scriptCalls, 0.1}, {commands, 0.1}, {bytesSent, 0.05}, {bytesReceived, 0.05}, {allocations, 0.05}},
+		figures: []figure{{scriptCalls, 0.25}, {commands, 0.25}, {bytesSent, 0.05}, {bytesReceived, 0.05}, {allocations, 0.05}},
 		rounds:  someRounds,
 		round: func(ctx context.Context, l *lab) (sample, error) {
 			const steps = chains * chainLength
@@ -45,7 +45,7 @@ var (
 	taskDrained = workload{
 		name: "task with 10 recorded steps", unit: "recorded step",
 		about:   "a worker runs 500 of these tasks, 400 at once",
-		figures: []figure{{scriptCalls, 0.1}, {commands, 0.1}, {bytesSent, 0.05}, {bytesReceived, 0.05}, {allocations, 0.05}},
+		figures: []figure{{scriptCalls, 0.25}, {commands, 0.25}, {bytesSent, 0.05}, {bytesReceived, 0.05}, {allocations, 0.05}},
 		rounds:  someRounds,
 		round: func(ctx context.Context, l *lab) (sample, error) {
 			task := cyclone.DeclareTask[string, string](kind, cyclone.WithRetention(0))
