@@ -187,7 +187,7 @@ end
 if in_line and offer and wanted > claimed then
   redis.call('HSET', offers, worker, token .. ' ' .. ARGV[5])
 end
-if claimed > 0 or delivered[1] then
+if claimed > 0 then
   soonest = math.min(soonest, now + lease_ms)
 end
 local next_due = soonest < math.huge and math.max(soonest - now, 0) or -1
