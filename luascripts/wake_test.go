@@ -327,3 +327,18 @@ func TestWakeInTheLastMillisecond(t *testing.T) {
 		l.equal(l.said(), []string{"wake.a 0"})
 	})
 }
+
+// TestWakeOfTheSecondQueue: of several queues that an enqueue is for, one in whose line
+// somebody stands is enough.
+func TestWakeOfTheSecondQueue(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.stand("a", 1000)
+		in := l.enqueueInput()
+		in.Partition, in.Groups = 3, []luascripts.EnqueueGroup{plain("1")}
+		in.Groups[0].Queue = 1
+		in.Queues = []luascripts.EnqueueQueue{*named[luascripts.EnqueueQueue](l, "p"), in.Queues[0]}
+		l.ok(luascripts.Enqueue, l.enqueueCall(in))
+		l.equal(l.said(), woken("a"))
+	})
+}
