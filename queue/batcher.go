@@ -20,7 +20,7 @@ const (
 	batchItems  = 250
 	batchBytes  = 2 << 20
 	batchFlight = 4
-	batchEager  = 64
+	batchEager  = 28
 )
 
 // batcher groups the enqueues of one partition. The batch that forms while
