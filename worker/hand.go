@@ -58,13 +58,17 @@ func (w *Worker) accept(h *queue.Handed, now time.Time) *attempt {
 }
 
 // bring takes in what the turn has brought of an earlier offer, unless there is no
-// slot for it any more. The mutex is held.
+// slot for it any more. The turn's own offer counts only if no other turn was under way
+// with it: what was handed over under it may have come by that one. The mutex is held.
 func (w *Worker) bring(x *exchange, reply *queue.TurnReply, from *arrival) {
 	p, c := x.part, reply.Handed
 	if x.req.Got == p.got {
 		p.got = nil
 	}
-	p.offer = reply.Offer
+	p.offer = queue.Offer{}
+	if x.turn == p.turns {
+		p.offer = reply.Offer
+	}
 	if c == nil {
 		return
 	}

@@ -17,6 +17,7 @@ type partition struct {
 	look   bool                 // there may be work
 	woken  bool                 // a wake-up was received: it must be used or passed on
 	flight int                  // turns under way
+	turns  int                  // turns that have been prepared
 	window int                  // first queue of the next turn, when not all fit
 	unseen int                  // queues not looked at since work was last suspected
 	// crowded has the queues whose caps may keep steps waiting here: a turn was
@@ -27,7 +28,7 @@ type partition struct {
 	pause   time.Duration // after a failed turn
 	until   time.Time     // no turn before
 
-	offer queue.Offer    // of the last turn: a step may come without one
+	offer queue.Offer    // of the last turn, if it was the only one under way: a step may come without one
 	got   *queue.Claimed // has come so, and no turn has said so yet
 
 	advances outbox // settlements that change more than their step

@@ -26,7 +26,8 @@ type exchange struct {
 	req   queue.TurnRequest
 	slots int
 
-	all bool // these are all of them
+	all  bool // these are all of them
+	turn int  // which of the partition's it is
 }
 
 // turner exchanges turns with Redis until the worker has ended.
@@ -117,7 +118,7 @@ func (w *Worker) prepare(p *partition) *exchange {
 		p.window = window // nothing is taken, so these queues are still to be looked at
 	}
 	x.all = len(queues) == len(w.cfg.Queues)
-	x.req.Offer, x.req.Got = x.all && x.slots > 0, p.got
+	x.req.Offer, x.req.Got = x.all && x.slots > 0 && p.flight == 0, p.got
 	x.req.Queues = w.rooms(queues, x.slots)
 	x.req.Claim = w.quotas(queues, x.req.Queues, x.slots)
 	for _, room := range x.req.Queues {
@@ -129,6 +130,8 @@ func (w *Worker) prepare(p *partition) *exchange {
 	// A turn without a slot takes nothing and stands in no line: another has to look.
 	p.look, p.woken = x.slots == 0, false
 	p.flight++
+	p.turns++
+	x.turn = p.turns
 	return x
 }
 
