@@ -102,7 +102,7 @@ end
 
 for i = 1, n do
   local item = items[i]
-  if item.found then
+  if item.found and not item.reason then
     check_node(item)
   end
   if item.ops and not item.reason then
@@ -127,9 +127,7 @@ local function bring(line)
   if watched then
     lines[#lines + 1] = line
   end
-  if listens then
-    brought[#brought + 1] = line
-  end
+  brought[#brought + 1] = line
 end
 
 -- start puts a step that has been waiting for others, or is new, where its time asks for.
@@ -166,7 +164,7 @@ for i = 1, n do
       lines[#lines + 1] = event(item.shape.op == 'd' and 'discarded' or 'completed', item.q, item.id, i - 1, 0)
     end
   end
-  if item.found and (i == n or items[i + 1].found ~= item.found) then
+  if i == n or items[i + 1].found ~= item.found then
     close_run(item)
   end
 end

@@ -53,16 +53,76 @@ func TestAdvanceFanIn(t *testing.T) {
 	each(t, func(l *lab) {
 		l.graph("7", 5, 5, "d3", 3, "d4", 4)
 		l.graph("8", 2, 2, "d1", 1)
-		m := l.holding("7.0", "7.1", "7.2", "8.0")
-		l.ended(l.node(m[3], before(1)), l.node(m[0], before(3, 4)), l.node(m[1], before(3, 4)), l.node(m[2], before(3, 4)))
+		l.graph("9", 3, 3, "d3", 2)
+		m := l.holding("7.0", "7.1", "7.2", "8.0", "9.0", "9.1")
+		l.ended(l.node(m[3], before(1)), l.node(m[0], before(3, 4)), l.node(m[1], before(3, 4)), l.node(m[2], before(3, 4)),
+			l.node(m[4], before(3)), l.node(m[5], before(3)))
 		l.want(`
 			leased:q pad
-			ready:q:d 7.3 8.1
+			ready:q:d 9.3 7.3 8.1
 			run:7 d3= d4=1 keep=5000 left=2 n=5 o0=out0 o1=out1 o2=out2 s0=c2 s1=c2 s2=c2 st=r
 			run:8 d1= keep=5000 left=1 n=2 o0=out0 s0=c2 st=r
-			steps 7=graph 8=graph
+			run:9 d3= keep=5000 left=1 n=3 o0=out0 o1=out1 s0=c2 s1=c2 st=r
+			steps 7=graph 8=graph 9=graph
 		`)
 	})
+}
+
+// TestAdvanceReadsAndWritesARunOnce for all of its nodes that stand together, also
+// when some of them are refused.
+func TestAdvanceReadsAndWritesARunOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.graph("7", 5, 4, "d4", 3, "s3", "X")
+		l.graph("8", 3, 3)
+		m := l.holding("7.0", "7.1", "7.2", "7.3", "8.0", "8.1")
+		call := l.advanceCall(l.advanceInput(l.node(m[0], before(4)), l.node("7.1:stale", before(4)), l.node(m[3], before(4)),
+			l.node(m[2], before(4)), l.node(m[4]), l.node(m[5])))
+		l.equal(luascripts.ParseAdvance(l.trace(luascripts.Advance, call, l.messages+":commands")).Lost, map[string]string{
+			"7.1:stale": luascripts.ReasonLost, m[3]: luascripts.ReasonCancelled,
+		})
+		times := map[string]int{}
+		for _, name := range l.rdb.LRange(ctx, l.messages+":commands", 0, -1).Val() {
+			times[name]++
+		}
+		l.equal(times["HMGET"], 2)
+		l.equal(times["HSET"], 2+1) // and the answer
+		l.equal(l.content("run:7"), []string{"d4=1", "keep=5000", "left=2", "n=5", "o0=out0", "o2=out2", "s0=c2", "s2=c2", "s3=X", "st=r"})
+		l.equal(l.content("run:8"), []string{"keep=5000", "left=1", "n=3", "o0=out0", "o1=out1", "s0=c2", "s1=c2", "st=r"})
+	})
+}
+
+// TestAdvanceAnswersWhatItBrings to who asks for it, whether somebody subscribes to
+// events or not; also when it answers again.
+func TestAdvanceAnswersWhatItBrings(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		watched, listens bool
+		want             string
+	}{
+		"nobody":       {false, false, ""},
+		"a subscriber": {true, false, ""},
+		"the caller":   {false, true, "enqueued q 7.1 - 0\nfinished - 8 - 0 c"},
+		"both":         {true, true, "enqueued q 7.1 - 0\nfinished - 8 - 0 c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(l *lab) {
+				l.graph("7", 2, 2, "d1", 1)
+				l.graph("8", 1, 1)
+				m := l.holding("7.0", "8.0")
+				if c.watched {
+					l.watch()
+				}
+				in := l.advanceInput(l.node(m[0], before(1)), l.node(m[1]))
+				in.Listens = c.listens
+				call := l.advanceCall(in)
+				for range 2 {
+					l.equal(luascripts.ParseAdvance(l.ok(luascripts.Advance, call)).Lines, c.want)
+				}
+			})
+		})
+	}
 }
 
 // TestAdvanceKeysOfOneRun: the nodes of one run share its key, each has its own
@@ -134,7 +194,7 @@ func TestAdvanceCountsAndTells(t *testing.T) {
 		counted := func(verbs ...string) {
 			l.Helper()
 			var got []string
-			for _, verb := range []string{"completed", "discarded", "unblocked"} {
+			for _, verb := range []string{"enqueued", "completed", "discarded", "unblocked"} {
 				if l.rdb.HExists(ctx, l.key("stats"), "total:"+verb).Val() {
 					got = append(got, verb)
 				}
@@ -143,6 +203,7 @@ func TestAdvanceCountsAndTells(t *testing.T) {
 		}
 		l.graph("7", 1, 1)
 		m := l.holding("7.0", "1", "2")
+		l.put(l.rdb.Del(ctx, l.key("stats")))
 		l.put(l.rdb.ZAdd(ctx, l.key("sweep"), redis.Z{Score: start + 1, Member: "8"}))
 		l.advance(l.node("7.0:stale"))
 		counted()
@@ -275,6 +336,16 @@ func TestAdvanceSingleSteps(t *testing.T) {
 		`)
 		l.equal(l.total("completed"), 3)
 		l.equal(l.total("discarded"), 1)
+	})
+}
+
+// TestAdvanceKeepsEmptyResults like others.
+func TestAdvanceKeepsEmptyResults(t *testing.T) {
+	t.Parallel()
+	each(t, func(l *lab) {
+		l.ended(l.single(luascripts.OpKeep, l.holding("1")[0], func(it *luascripts.AdvanceItem) { it.Body = "" }))
+		l.equal(l.content("completed:q"), []string{"1@60000"})
+		l.equal(l.content("results"), []string{"1="})
 	})
 }
 

@@ -184,6 +184,7 @@ func TestBuildInParts(t *testing.T) {
 		l.equal(l.build(add), []luascripts.BuildRefusal(nil))
 		l.equal(l.content("building"), []string{"3@1010"})
 		l.equal(count(l, "run:3", "need=5"), 1)
+		l.equal(count(l, "run:3", "st="), 0)
 		short := commit
 		short.Bodies = short.Bodies[1:]
 		l.equal(l.build(short), []luascripts.BuildRefusal{{Reason: luascripts.BuildShort}})

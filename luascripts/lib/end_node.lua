@@ -23,9 +23,8 @@ local function run_id(item)
   return string.sub(KEYS[item.key], stem + 1)
 end
 
--- changes are what will be written of the run at hand, m names and values; spots is where those of its nodes' dependents
--- are, and judged whether the sweep has to look at it.
-local changes, m, spots, judged = {'left', false}, 2, {}, false
+-- changes are what will be written of the run at hand, m names and values; judged tells whether the sweep has to look at it.
+local changes, m, judged = {'left', false}, 2, false
 
 local function change(field, value)
   changes[m + 1], changes[m + 2] = field, value
@@ -33,6 +32,7 @@ local function change(field, value)
 end
 
 -- release counts an ended node down for those that depend on it. One that nothing blocks any more keeps an empty field.
+-- Where several nodes may count down the same one, found has under its field where it is in changes.
 local function release(item, found)
   local children = item.shape.children
   for k = 1, #children do
@@ -43,11 +43,11 @@ local function release(item, found)
       found[at_child] = left > 1 and NUMBER[left - 1] or ''
       if not found.positions then
         change(child.field, found[at_child])
-      elseif not spots[child.field] then
+      elseif not found[child.field] then
         change(child.field, found[at_child])
-        spots[child.field] = m
+        found[child.field] = m
       else
-        changes[spots[child.field]] = found[at_child]
+        changes[found[child.field]] = found[at_child]
       end
       if left <= 1 then
         unblocked = unblocked + 1
@@ -100,8 +100,5 @@ local function close_run(item)
     changes[2] = NUMBER[item.found[2]]
     redis.call('HSET', KEYS[item.key], unpack(changes, 1, m))
     m, judged = 2, false
-    if item.found.positions then
-      spots = {}
-    end
   end
 end

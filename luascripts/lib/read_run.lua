@@ -1,14 +1,11 @@
 -- read_run: reads runs as their nodes need them, and tells of each node whether it may end. A run is read once for all of its
 -- nodes that stand one behind the other in items, which the script has.
 
--- join adds the fields of one more node to those that are read of a run; positions says where each is then.
+-- join adds the fields of one more node to those that are read of a run; positions says where those are that do not stand
+-- where a node alone has them.
 local function join(positions, wanted, more)
   if not positions then
-    positions = {}
-    for k = 3, #wanted do
-      positions[wanted[k]] = k
-    end
-    wanted = {unpack(wanted)}
+    positions, wanted = {}, {unpack(wanted)}
   end
   for k = 3, #more do
     if not positions[more[k]] then
@@ -21,24 +18,16 @@ end
 
 -- read_run reads the run of an item, for all behind it that are of the same run, and returns the position of the next.
 -- found is what was read: state, left, and then how each node stands and what the dependents wait for.
-local function read_run(i)
-  local from, key, wanted, positions = i, items[i].key, nil, nil
-  while items[i] and items[i].key == key and items[i].shape.node do
-    if not items[i].reason then
-      if wanted then
-        positions, wanted = join(positions, wanted, items[i].shape.wanted)
-      else
-        wanted = items[i].shape.wanted
-      end
-    end
+local function read_run(from)
+  local key, wanted, positions, i = items[from].key, items[from].shape.wanted, nil, from + 1
+  while items[i] and items[i].key == key do
+    positions, wanted = join(positions, wanted, items[i].shape.wanted)
     i = i + 1
   end
-  if wanted then
-    local found = redis.call('HMGET', KEYS[key], unpack(wanted))
-    found[2], found.positions = tonumber(found[2]), positions
-    for k = from, i - 1 do
-      items[k].found = not items[k].reason and found
-    end
+  local found = redis.call('HMGET', KEYS[key], unpack(wanted))
+  found[2], found.positions = tonumber(found[2]), positions
+  for k = from, i - 1 do
+    items[k].found = found
   end
   return i
 end

@@ -535,14 +535,11 @@ local haunted = fence(items, nq, ghosts)
 -- read_run: reads runs as their nodes need them, and tells of each node whether it may end. A run is read once for all of its
 -- nodes that stand one behind the other in items, which the script has.
 
--- join adds the fields of one more node to those that are read of a run; positions says where each is then.
+-- join adds the fields of one more node to those that are read of a run; positions says where those are that do not stand
+-- where a node alone has them.
 local function join(positions, wanted, more)
   if not positions then
-    positions = {}
-    for k = 3, #wanted do
-      positions[wanted[k]] = k
-    end
-    wanted = {unpack(wanted)}
+    positions, wanted = {}, {unpack(wanted)}
   end
   for k = 3, #more do
     if not positions[more[k]] then
@@ -555,24 +552,16 @@ end
 
 -- read_run reads the run of an item, for all behind it that are of the same run, and returns the position of the next.
 -- found is what was read: state, left, and then how each node stands and what the dependents wait for.
-local function read_run(i)
-  local from, key, wanted, positions = i, items[i].key, nil, nil
-  while items[i] and items[i].key == key and items[i].shape.node do
-    if not items[i].reason then
-      if wanted then
-        positions, wanted = join(positions, wanted, items[i].shape.wanted)
-      else
-        wanted = items[i].shape.wanted
-      end
-    end
+local function read_run(from)
+  local key, wanted, positions, i = items[from].key, items[from].shape.wanted, nil, from + 1
+  while items[i] and items[i].key == key do
+    positions, wanted = join(positions, wanted, items[i].shape.wanted)
     i = i + 1
   end
-  if wanted then
-    local found = redis.call('HMGET', KEYS[key], unpack(wanted))
-    found[2], found.positions = tonumber(found[2]), positions
-    for k = from, i - 1 do
-      items[k].found = not items[k].reason and found
-    end
+  local found = redis.call('HMGET', KEYS[key], unpack(wanted))
+  found[2], found.positions = tonumber(found[2]), positions
+  for k = from, i - 1 do
+    items[k].found = found
   end
   return i
 end
@@ -644,7 +633,7 @@ end
 
 for i = 1, n do
   local item = items[i]
-  if item.found then
+  if item.found and not item.reason then
     check_node(item)
   end
   if item.ops and not item.reason then
@@ -669,9 +658,7 @@ local function bring(line)
   if watched then
     lines[#lines + 1] = line
   end
-  if listens then
-    brought[#brought + 1] = line
-  end
+  brought[#brought + 1] = line
 end
 
 -- start puts a step that has been waiting for others, or is new, where its time asks for.
@@ -750,9 +737,8 @@ local function run_id(item)
   return string.sub(KEYS[item.key], stem + 1)
 end
 
--- changes are what will be written of the run at hand, m names and values; spots is where those of its nodes' dependents
--- are, and judged whether the sweep has to look at it.
-local changes, m, spots, judged = {'left', false}, 2, {}, false
+-- changes are what will be written of the run at hand, m names and values; judged tells whether the sweep has to look at it.
+local changes, m, judged = {'left', false}, 2, false
 
 local function change(field, value)
   changes[m + 1], changes[m + 2] = field, value
@@ -760,6 +746,7 @@ local function change(field, value)
 end
 
 -- release counts an ended node down for those that depend on it. One that nothing blocks any more keeps an empty field.
+-- Where several nodes may count down the same one, found has under its field where it is in changes.
 local function release(item, found)
   local children = item.shape.children
   for k = 1, #children do
@@ -770,11 +757,11 @@ local function release(item, found)
       found[at_child] = left > 1 and NUMBER[left - 1] or ''
       if not found.positions then
         change(child.field, found[at_child])
-      elseif not spots[child.field] then
+      elseif not found[child.field] then
         change(child.field, found[at_child])
-        spots[child.field] = m
+        found[child.field] = m
       else
-        changes[spots[child.field]] = found[at_child]
+        changes[found[child.field]] = found[at_child]
       end
       if left <= 1 then
         unblocked = unblocked + 1
@@ -827,9 +814,6 @@ local function close_run(item)
     changes[2] = NUMBER[item.found[2]]
     redis.call('HSET', KEYS[item.key], unpack(changes, 1, m))
     m, judged = 2, false
-    if item.found.positions then
-      spots = {}
-    end
   end
 end
 -- end_step: ends a step that nothing refuses: its lease, its transaction, what it was, and what goes with it. The script has
@@ -895,7 +879,7 @@ for i = 1, n do
       lines[#lines + 1] = event(item.shape.op == 'd' and 'discarded' or 'completed', item.q, item.id, i - 1, 0)
     end
   end
-  if item.found and (i == n or items[i + 1].found ~= item.found) then
+  if i == n or items[i + 1].found ~= item.found then
     close_run(item)
   end
 end

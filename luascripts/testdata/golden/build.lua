@@ -236,6 +236,7 @@ local function read_shape(text)
   local shape = {
     phase = phase, scope = tonumber(scope), expiry = tonumber(expiry), nbodies = tonumber(nbodies), whole = whole,
     fields = fields, roots = roots, swept = string.find(flags, 's') ~= nil, before = 1,
+    texts = 2 * nbodies + (whole and 2 or 0), -- the graph and the bodies, each behind its id
   }
   for flag in string.gmatch(flags, '[ukl]') do
     shape[flag] = shape.before
@@ -255,7 +256,7 @@ for r = 1, nruns do
   end
   local id = cursor + shape.before
   local first = shape.whole and id or id + 1
-  local last = shape.whole and id + 1 + 2 * shape.nbodies or id + 2 * shape.nbodies
+  local last = first + shape.texts - 1
   parts[r] = {shape = shape, at = cursor, id = ARGV[id], first = first, last = last}
   for i = first + 1, last, 2 do
     if #ARGV[i] > max_bytes then
@@ -269,9 +270,9 @@ if block > 0 and ids_lost(ids, steps, stats) then
 end
 local now = now_ms()
 
--- of returns an argument that a run has only by a flag, '' without it.
+-- of returns an argument that a run has by a flag.
 local function of(part, flag)
-  return part.shape[flag] and ARGV[part.at + part.shape[flag]] or ''
+  return ARGV[part.at + part.shape[flag]]
 end
 
 -- obstacle returns why a run cannot be built, and who holds its unique key or left it behind.
@@ -297,7 +298,7 @@ local watched = redis.call('EXISTS', subs) == 1
 local lines, index, started, unblocked = {}, 0, 0, 0
 local function store(r, part)
   local shape = part.shape
-  if part.last > part.first then
+  if shape.texts > 0 then
     redis.call('HSET', steps, unpack(ARGV, part.first, part.last))
   end
   if shape.phase == 'a' then
@@ -306,7 +307,7 @@ local function store(r, part)
   if #shape.fields > 0 then
     redis.call('HSET', run_key(r), unpack(shape.fields))
   end
-  if shape.u and shape.whole then
+  if shape.u then
     redis.call('HSET', run_key(r), 'up', of(part, 'u'))
   end
 end
