@@ -746,7 +746,7 @@ local function change(field, value)
 end
 
 -- release counts an ended node down for those that depend on it. One that nothing blocks any more keeps an empty field.
--- Where several nodes may count down the same one, found has under its field where it is in changes.
+-- A field that several nodes change is written with the last value.
 local function release(item, found)
   local children = item.shape.children
   for k = 1, #children do
@@ -755,14 +755,7 @@ local function release(item, found)
     local left = tonumber(found[at_child])
     if left then
       found[at_child] = left > 1 and NUMBER[left - 1] or ''
-      if not found.positions then
-        change(child.field, found[at_child])
-      elseif not found[child.field] then
-        change(child.field, found[at_child])
-        found[child.field] = m
-      else
-        changes[found[child.field]] = found[at_child]
-      end
+      change(child.field, found[at_child])
       if left <= 1 then
         unblocked = unblocked + 1
         set_out(child.q, child.lane, run_id(item) .. child.name, math.min(now + child.wait, START_LIMIT))
