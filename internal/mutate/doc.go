@@ -7,7 +7,7 @@
 // are any.
 //
 //	go run ./internal/mutate                          # everything, a few minutes
-//	go run ./internal/mutate -files turn.lua -v       # one file, each change named
+//	go run ./internal/mutate -files turn.lua -v       # one file, each change and the test that caught it
 //	go run ./internal/mutate -files turn.lua -line 300 # from a line on
 //	go run ./internal/mutate -engine ./queue,./worker # what package luascripts' own tests miss
 //	go run ./internal/mutate -list                    # the changes, without a run

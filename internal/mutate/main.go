@@ -31,7 +31,7 @@ func main() {
 	flag.StringVar(&c.engine, "engine", "", "packages whose tests run on what is left, as in ./queue,./worker")
 	flag.StringVar(&c.run, "run", "", "only these tests of the engine's packages, as a regular expression")
 	flag.BoolVar(&c.list, "list", false, "list the changes and run nothing")
-	flag.BoolVar(&c.verbose, "v", false, "name each change and who caught it")
+	flag.BoolVar(&c.verbose, "v", false, "name each change and the test that caught it")
 	flag.IntVar(&c.jobs, "j", runtime.NumCPU(), "changes to try at a time")
 	flag.DurationVar(&c.timeout, "timeout", 30*time.Second, "time for the tests of one package")
 	flag.Parse()
@@ -183,7 +183,7 @@ func (l *lab) try(ctx context.Context, s stage, all []*mutant, c *config) (caugh
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			failed, runErr := l.one(ctx, s, m)
+			failed, by, runErr := l.one(ctx, s, m)
 			mu.Lock()
 			defer mu.Unlock()
 			if done++; done%50 == 0 {
@@ -195,7 +195,7 @@ func (l *lab) try(ctx context.Context, s stage, all []*mutant, c *config) (caugh
 			case failed:
 				caught = append(caught, m)
 				if c.verbose {
-					fmt.Printf("%s caught %v\n", s.name, m)
+					fmt.Printf("%s, %s caught %v\n", s.name, by, m)
 				}
 			default:
 				left = append(left, m)
@@ -206,12 +206,13 @@ func (l *lab) try(ctx context.Context, s stage, all []*mutant, c *config) (caugh
 	return caught, left, err
 }
 
-func (l *lab) one(ctx context.Context, s stage, m *mutant) (bool, error) {
+// one runs a stage on one change and tells whether, and by which test, it was caught.
+func (l *lab) one(ctx context.Context, s stage, m *mutant) (failed bool, by string, err error) {
 	dir, err := l.write(m)
 	if err != nil {
-		return false, err
+		return false, "", err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	failed, _, err := l.fails(ctx, s, dir)
-	return failed, err
+	failed, out, err := l.fails(ctx, s, dir)
+	return failed, witness(out), err
 }
