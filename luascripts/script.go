@@ -79,33 +79,44 @@ func All() []*Script {
 
 // Run sends the script by its SHA, and whole when the server does not know it
 // (a restart, a failover, SCRIPT FLUSH). It returns the reply's elements.
-func (s *Script) Run(ctx context.Context, rdb redis.Scripter, keys []string, args []any) ([]any, error) {
-	reply, err := rdb.EvalSha(ctx, s.SHA, keys, args...).Result()
+func (s *Script) Run(ctx context.Context, rdb Doer, keys []string, args []any) ([]any, error) {
+	reply, err := rdb.Do(ctx, command("EVALSHA", &s.SHA, keys, args)...).Result()
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		reply, err = rdb.Eval(ctx, s.Source, keys, args...).Result()
+		reply, err = rdb.Do(ctx, command("EVAL", &s.Source, keys, args)...).Result()
 	}
 	return elements(s.Name, reply, err)
+}
+
+// Doer sends commands: any client of go-redis does.
+type Doer interface {
+	Do(ctx context.Context, args ...any) *redis.Cmd
+}
+
+// command puts a call together. Texts go by reference, since each that is put into an
+// interface as it is costs an allocation.
+func command(verb string, script *string, keys []string, args []any) []any {
+	call := append(make([]any, 0, 3+len(keys)+len(args)), verb, script, len(keys))
+	for i := range keys {
+		call = append(call, &keys[i])
+	}
+	return append(call, args...)
 }
 
 // RunAndWait runs the script and then WAIT on the same connection, since WAIT
 // counts what its own connection wrote. It returns the reply's elements and how
 // many replicas have confirmed. rdb must be a single node's client.
 func (s *Script) RunAndWait(ctx context.Context, rdb redis.UniversalClient, keys []string, args []any, replicas int, timeoutMS int64) ([]any, int, error) {
-	reply, acks, err := s.sendAndWait(ctx, rdb, "EVALSHA", s.SHA, keys, args, replicas, timeoutMS)
+	reply, acks, err := sendAndWait(ctx, rdb, command("EVALSHA", &s.SHA, keys, args), replicas, timeoutMS)
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		reply, acks, err = s.sendAndWait(ctx, rdb, "EVAL", s.Source, keys, args, replicas, timeoutMS)
+		reply, acks, err = sendAndWait(ctx, rdb, command("EVAL", &s.Source, keys, args), replicas, timeoutMS)
 	}
 	list, err := elements(s.Name, reply, err)
 	return list, acks, err
 }
 
-func (s *Script) sendAndWait(ctx context.Context, rdb redis.UniversalClient, verb, script string, keys []string, args []any, replicas int, timeoutMS int64) (any, int, error) {
-	call := append(make([]any, 0, 3+len(keys)+len(args)), verb, script, len(keys))
-	for _, k := range keys {
-		call = append(call, k)
-	}
+func sendAndWait(ctx context.Context, rdb redis.UniversalClient, call []any, replicas int, timeoutMS int64) (any, int, error) {
 	pipe := rdb.Pipeline()
-	ran := pipe.Do(ctx, append(call, args...)...)
+	ran := pipe.Do(ctx, call...)
 	waited := pipe.Do(ctx, "WAIT", replicas, timeoutMS)
 	_, _ = pipe.Exec(ctx) // Each command carries its own error.
 	if err := ran.Err(); err != nil {
