@@ -80,9 +80,9 @@ func All() []*Script {
 // Run sends the script by its SHA, and whole when the server does not know it
 // (a restart, a failover, SCRIPT FLUSH). It returns the reply's elements.
 func (s *Script) Run(ctx context.Context, rdb Doer, keys []string, args []any) ([]any, error) {
-	reply, err := rdb.Do(ctx, command("EVALSHA", &s.SHA, keys, args)...).Result()
+	reply, err := rdb.Do(ctx, command("EVALSHA", s.SHA, keys, args)...).Result()
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		reply, err = rdb.Do(ctx, command("EVAL", &s.Source, keys, args)...).Result()
+		reply, err = rdb.Do(ctx, command("EVAL", s.Source, keys, args)...).Result()
 	}
 	return elements(s.Name, reply, err)
 }
@@ -92,9 +92,10 @@ type Doer interface {
 	Do(ctx context.Context, args ...any) *redis.Cmd
 }
 
-// command puts a call together. Texts go by reference, since each that is put into an
-// interface as it is costs an allocation.
-func command(verb string, script *string, keys []string, args []any) []any {
+// command puts a call together. Keys go by reference, since each that is put into an
+// interface as it is costs an allocation; the script as it is, so that hooks and traces
+// can tell which one it was.
+func command(verb, script string, keys []string, args []any) []any {
 	call := append(make([]any, 0, 3+len(keys)+len(args)), verb, script, len(keys))
 	for i := range keys {
 		call = append(call, &keys[i])
@@ -106,9 +107,9 @@ func command(verb string, script *string, keys []string, args []any) []any {
 // counts what its own connection wrote. It returns the reply's elements and how
 // many replicas have confirmed. rdb must be a single node's client.
 func (s *Script) RunAndWait(ctx context.Context, rdb redis.UniversalClient, keys []string, args []any, replicas int, timeoutMS int64) ([]any, int, error) {
-	reply, acks, err := sendAndWait(ctx, rdb, command("EVALSHA", &s.SHA, keys, args), replicas, timeoutMS)
+	reply, acks, err := sendAndWait(ctx, rdb, command("EVALSHA", s.SHA, keys, args), replicas, timeoutMS)
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		reply, acks, err = sendAndWait(ctx, rdb, command("EVAL", &s.Source, keys, args), replicas, timeoutMS)
+		reply, acks, err = sendAndWait(ctx, rdb, command("EVAL", s.Source, keys, args), replicas, timeoutMS)
 	}
 	list, err := elements(s.Name, reply, err)
 	return list, acks, err

@@ -26,7 +26,7 @@ var member = regexp.MustCompile(`^\d+\.\d+(:.*)?$`)
 func (b *breadth) see(cmd redis.Cmder) {
 	ids := int64(0)
 	for _, arg := range cmd.Args() {
-		if text, ok := arg.(string); ok && len(text) < 60 && member.MatchString(text) {
+		if text := lab.Text(arg); len(text) < 60 && member.MatchString(text) {
 			ids++
 		}
 	}

@@ -65,8 +65,19 @@ func (p *Tap) watched(cmd redis.Cmder) bool {
 	if len(args) < 4 || args[1] != p.Script.SHA && args[1] != p.Script.Source {
 		return false
 	}
-	key, _ := args[3].(string)
-	return strings.Contains(key, fmt.Sprintf("{%d}", p.Partition))
+	return strings.Contains(Text(args[3]), fmt.Sprintf("{%d}", p.Partition))
+}
+
+// Text returns an argument of a command that is a text, by value or by reference, and
+// nothing for any other.
+func Text(arg any) string {
+	switch v := arg.(type) {
+	case string:
+		return v
+	case *string:
+		return *v
+	}
+	return ""
 }
 
 func (p *Tap) before(cmd redis.Cmder) error {
