@@ -52,18 +52,18 @@ func (p *program) events(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Context
-	if limit := c.Duration("for"); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
-	sub, err := client.Subscribe(ctx, filter)
+	sub, err := client.Subscribe(c.Context, filter)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = sub.Close() }()
 	p.note("Listening; an interrupt ends it.")
+	ctx := c.Context
+	if limit := c.Duration("for"); limit > 0 { // counted from here: to get here may take longer
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
 	for e, err := range sub.Events(ctx) {
 		switch {
 		case ctx.Err() != nil:

@@ -194,7 +194,7 @@ func TestEvents(t *testing.T) {
 		if len(lines) != 2 || !strings.Contains(lines[0], "claimed     measure 2") || !strings.Contains(lines[1], "→ completed · attempt 1 · mail") {
 			t.Errorf("%q", lines)
 		}
-		if out := e.ok(t, "events", "--for", "10ms", "--json"); out != "" {
+		if out := e.ok(t, "events", "--for", "1ns", "--json"); out != "" {
 			t.Errorf("%q", out)
 		}
 		e.fails(t, ExitUsage, "not a type", "events", "--type", "snooze")
