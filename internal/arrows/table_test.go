@@ -13,6 +13,7 @@ const (
 	rapid     = "pgregory.net/rapid"
 	cmp       = "github.com/google/go-cmp"
 	gopherLua = "github.com/yuin/gopher-lua"
+	wazero    = "github.com/tetratelabs/wazero"
 )
 
 // root is the path of the module's own package in the table.
@@ -79,6 +80,7 @@ var layers = []layer{
 		own:     with(public, "internal/embedded", "internal/model", "internal/wire", "internal/record", "internal/dag", "luascripts"),
 		modules: []string{goRedis, miniredis},
 	},
+	{path: "internal/sim/replay", modules: []string{wazero}},
 	{path: "docs"},
 }
 
@@ -90,7 +92,7 @@ var testModules = []string{cmp, goleak, rapid, miniredis, goRedis, msgpack, goph
 var (
 	library  = []string{"retry", root, "luascripts", "queue", "worker", "workflow", "workflow/step", "inbox"}
 	unwanted = []string{
-		miniredis, urfave, goleak, rapid, cmp, "testing",
+		miniredis, urfave, goleak, rapid, cmp, wazero, "testing",
 		module + "/cli", module + "/internal/embedded", module + "/internal/testserver", module + "/cyclonetest",
 	}
 )

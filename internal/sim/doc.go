@@ -23,5 +23,7 @@
 // queue.Client and queue.Store one call after another: each seed is run twice and
 // must leave the same trace, a hash of every (virtual time, command, arguments).
 // The engine driver runs whole workers. Their goroutines meet at single instants,
-// where the order is the scheduler's, so its traces are not compared: it searches.
+// where the scheduler decides the order, so that a seed goes another way each time and
+// 50 of them search more than 50 ways. Command replay plays a seed of it so that it goes
+// the same way each time: the same tests in WebAssembly, with one thread.
 package sim
