@@ -299,7 +299,7 @@ func viewerFlow(t *testing.T, l *aclLab) {
 	l.env.ok(t, "steps", "show", run, "approval")
 	l.env.fails(t, ExitError, "acl", "signal", run, "approval")
 	l.env.fails(t, ExitError, "acl", "cancel", run, "approval")
-	for _, line := range []string{"enqueue k", "pause mail", "retry 3 send_email", "cancel 2", "delete 1 --yes", "purge mail --yes", "run-now 2"} {
+	for _, line := range []string{"enqueue k", "pause mail", "retry 3 send_email", "cancel 2", "delete 3 --yes", "purge mail --yes", "run-now 2"} {
 		l.env.fails(t, ExitError, "acl", strings.Fields(line)...)
 	}
 }
