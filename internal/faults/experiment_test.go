@@ -27,8 +27,11 @@ type experiment struct {
 	lease time.Duration
 	// workers is how many processes work at once, 3 by default.
 	workers int
-	// lasts is how long the load and the faults go on, 5 s by default.
+	// lasts is how long the load and the faults go on at least, 5 s by default.
 	lasts time.Duration
+	// enough tells whether enough has happened for the result to mean something. On a
+	// busy machine load and faults go on until it has, five times as long at the most.
+	enough func() bool
 	// takes is the longest that a handler takes, 60 ms by default.
 	takes time.Duration
 	// readTimeout is that of all connections, 3 s by default.
@@ -74,9 +77,15 @@ func (x experiment) run(t *testing.T, seed uint64) *plant {
 		p.hire()
 	}
 	// Load and faults.
-	ctx, cancel := context.WithTimeout(t.Context(), p.lasts)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var busy sync.WaitGroup
+	busy.Go(func() {
+		defer cancel()
+		for began := time.Now(); time.Since(began) < p.lasts || !p.hasEnough() && time.Since(began) < 5*p.lasts; {
+			<-time.After(20 * time.Millisecond)
+		}
+	})
 	for n := range 4 {
 		busy.Go(func() { p.load(ctx, rand.New(rand.NewPCG(seed, uint64(n+1)))) })
 	}
@@ -92,6 +101,13 @@ func (x experiment) run(t *testing.T, seed uint64) *plant {
 	p.Logf("%d acknowledged", len(p.acked))
 	p.judge()
 	return p
+}
+
+func (p *plant) hasEnough() bool {
+	p.mu.Lock()
+	acked := len(p.acked)
+	p.mu.Unlock()
+	return acked >= p.acknowledged && (p.enough == nil || p.enough())
 }
 
 func (x experiment) build(t *testing.T, seed uint64) *plant {

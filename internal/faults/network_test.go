@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,22 +11,29 @@ import (
 
 // network is an experiment in which single calls are hit by a fault with a chance.
 func network(seed uint64, chance float64, faults ...faultproxy.Fault) experiment {
-	return experiment{acknowledged: 100, proxied: true, faults: func(ctx context.Context, p *plant) {
-		var rules []*faultproxy.Active
+	rules := make([]atomic.Pointer[faultproxy.Active], len(faults))
+	hits := func() (n int) {
+		for i := range rules {
+			if r := rules[i].Load(); r != nil {
+				n += r.Hits()
+			}
+		}
+		return n
+	}
+	enough := func() bool { return hits() >= 20 }
+	return experiment{acknowledged: 100, enough: enough, proxied: true, faults: func(ctx context.Context, p *plant) {
 		for i, f := range faults {
-			rules = append(rules, p.proxy.Add(faultproxy.Rule{
+			rules[i].Store(p.proxy.Add(faultproxy.Rule{
 				Times: faultproxy.Always, Chance: chance, Seed: seed + uint64(i)<<32, Fault: f,
 			}))
 		}
 		<-ctx.Done()
-		hits := 0
-		for _, r := range rules {
-			r.Remove()
-			hits += r.Hits()
+		for i := range rules {
+			rules[i].Load().Remove()
 		}
-		p.Logf("%d calls were hit", hits)
-		if hits < 20 {
-			p.Errorf("%d calls were hit: want enough of them", hits)
+		p.Logf("%d calls were hit", hits())
+		if !enough() {
+			p.Errorf("%d calls were hit: want enough of them", hits())
 		}
 	}}
 }

@@ -17,13 +17,14 @@ import (
 // missing.
 func TestKilledRedis(t *testing.T) {
 	eachSeed(t, func(t *testing.T, seed uint64) {
-		kills := 0
+		var kills atomic.Int64
+		enough := func() bool { return kills.Load() >= 2 }
 		server := []string{"--appendonly", "yes", "--appendfsync", "everysec", "--dir", memoryDir(t)}
-		experiment{acknowledged: 100, server: server, faults: func(ctx context.Context, p *plant) {
+		experiment{acknowledged: 100, enough: enough, server: server, faults: func(ctx context.Context, p *plant) {
 			canary := p.startCanary()
 			p.every(ctx, time.Second, func() {
 				p.server.Kill()
-				kills++
+				kills.Add(1)
 				p.server.Restart()
 			})
 			canary.stop()
@@ -32,8 +33,8 @@ func TestKilledRedis(t *testing.T) {
 				p.lossy = true
 			}
 		}}.run(t, seed)
-		if kills < 2 {
-			t.Errorf("%d kills: want enough of them", kills)
+		if !enough() {
+			t.Errorf("%d kills: want enough of them", kills.Load())
 		}
 	})
 }

@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -9,18 +10,19 @@ import (
 // F-01: workers are killed in the middle of their steps.
 func TestKilledWorkers(t *testing.T) {
 	eachSeed(t, func(t *testing.T, seed uint64) {
-		kills := 0
-		p := experiment{acknowledged: 200, faults: func(ctx context.Context, p *plant) {
+		var kills atomic.Int64
+		enough := func() bool { return kills.Load() >= 5 }
+		p := experiment{acknowledged: 200, enough: enough, faults: func(ctx context.Context, p *plant) {
 			p.every(ctx, 400*time.Millisecond, func() {
 				victim := p.pick()
 				p.fire(victim)
 				victim.kill()
-				kills++
+				kills.Add(1)
 				p.hire()
 			})
 		}}.run(t, seed)
-		if lost := p.total("lost"); kills < 5 || lost == 0 {
-			t.Errorf("%d kills, %d lost leases: want enough of them", kills, lost)
+		if lost := p.total("lost"); !enough() || lost == 0 {
+			t.Errorf("%d kills, %d lost leases: want enough of them", kills.Load(), lost)
 		}
 	})
 }
