@@ -95,6 +95,9 @@ func (in *AdvanceInput) joins(i int) bool {
 
 func (c *Call) advance(it *AdvanceItem, joins bool) {
 	c.arg(string(it.shape(joins)), &it.Member, &it.ID)
+	if it.Run != "" {
+		c.arg(it.Node)
+	}
 	if it.Body != "" {
 		c.arg(&it.Body)
 	}
@@ -117,17 +120,11 @@ func (c *Call) advance(it *AdvanceItem, joins bool) {
 func (it *AdvanceItem) shape(joins bool) []byte {
 	b := strconv.AppendInt(make([]byte, 0, 48), int64(it.Queue+1), 10)
 	b = append(b, ' ', it.Op[0], ' ')
-	if it.Run == "" {
-		b = append(b, "-1"...)
-	} else {
-		b = strconv.AppendInt(b, int64(it.Node), 10)
-	}
-	b = append(b, ' ')
 	for _, f := range [...]struct {
 		flag byte
 		set  bool
 	}{
-		{'o', it.Body != ""}, {'k', it.Op == OpKeep}, {'s', it.Sweep != ""}, {'x', len(it.Tx) > 0},
+		{'n', it.Run != ""}, {'o', it.Body != ""}, {'k', it.Op == OpKeep}, {'s', it.Sweep != ""}, {'x', len(it.Tx) > 0},
 		{'j', it.Journal != ""}, {'w', it.Wide}, {'+', joins}, {'-', true},
 	} {
 		if f.set {

@@ -10,12 +10,12 @@
 --   have queued; wake = channel prefix; events = channel; partition; partitions = how many there are;
 --   detail = event details, of the steps and then of what transactions enqueue; stem = length of a run's key without
 --   its id; listens = 1: answer what the ends bring about; nq, then nq queue names;
---   n, then per step: shape, 'id:token', id, then what the shape says: result, output or body of a discarded step;
+--   n, then per step: shape, 'id:token', id, then what the shape says: node; result, output or body of a discarded step;
 --     keep-until ms; item for the sweep; j, j x (command, position of its key or 0, m, m x argument)
---   shape: 'queue-index operation node flags attempt', then ' node,queue-index,lane-index,delay-ms' per dependent to count down
---     operation: c complete, k complete and keep the result, d discard; node: -1 for a run of its own
---     flags: o result, k keep-until, s sweep item, x transaction, j has a journal, w its dependents are left to the sweep,
---       + of the same run as the step before it, - none
+--   shape: 'queue-index operation flags attempt', then ' node,queue-index,lane-index,delay-ms' per dependent to count down
+--     operation: c complete, k complete and keep the result, d discard
+--     flags: n a node of a run of many, o result, k keep-until, s sweep item, x transaction, j has a journal,
+--       w its dependents are left to the sweep, + of the same run as the step before it, - none
 --   commands: set value ttl-ms-or-0; delete; incrby n; hset (field value)...; sadd member...; rpush value...;
 --     signal id queue-index-of-a-single-task-or-0 name key payload; enqueue queue index, lane index, due, body;
 --     run position-of-building id deadline swept r, r x (queue index, lane index, 'run.node', due) as build has them

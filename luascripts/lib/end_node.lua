@@ -37,7 +37,7 @@ local function release(item, found)
   local children = item.shape.children
   for k = 1, #children do
     local child = children[k]
-    local at_child = position(found, child.field, 3 + k)
+    local at_child = place_of(found, child.field, k)
     local left = tonumber(found[at_child])
     if left then
       found[at_child] = left > 1 and NUMBER[left - 1] or ''
@@ -53,14 +53,14 @@ end
 local function end_node(item)
   local shape, found = item.shape, item.found
   found[2] = found[2] - 1
-  change(shape.ended, shape.mark)
+  change(ended_field(item), shape.mark)
   if shape.op == 'd' then
     change('bad', '1')
     judged = true
     return
   end
   if shape.o then
-    change(shape.output, ARGV[item.at + shape.o])
+    change('o' .. ARGV[item.at + 3], ARGV[item.at + shape.o])
   end
   gone[#gone + 1] = item.id
   if shape.wide then

@@ -10,12 +10,12 @@
 --   have queued; wake = channel prefix; events = channel; partition; partitions = how many there are;
 --   detail = event details, of the steps and then of what transactions enqueue; stem = length of a run's key without
 --   its id; listens = 1: answer what the ends bring about; nq, then nq queue names;
---   n, then per step: shape, 'id:token', id, then what the shape says: result, output or body of a discarded step;
+--   n, then per step: shape, 'id:token', id, then what the shape says: node; result, output or body of a discarded step;
 --     keep-until ms; item for the sweep; j, j x (command, position of its key or 0, m, m x argument)
---   shape: 'queue-index operation node flags attempt', then ' node,queue-index,lane-index,delay-ms' per dependent to count down
---     operation: c complete, k complete and keep the result, d discard; node: -1 for a run of its own
---     flags: o result, k keep-until, s sweep item, x transaction, j has a journal, w its dependents are left to the sweep,
---       + of the same run as the step before it, - none
+--   shape: 'queue-index operation flags attempt', then ' node,queue-index,lane-index,delay-ms' per dependent to count down
+--     operation: c complete, k complete and keep the result, d discard
+--     flags: n a node of a run of many, o result, k keep-until, s sweep item, x transaction, j has a journal,
+--       w its dependents are left to the sweep, + of the same run as the step before it, - none
 --   commands: set value ttl-ms-or-0; delete; incrby n; hset (field value)...; sadd member...; rpush value...;
 --     signal id queue-index-of-a-single-task-or-0 name key payload; enqueue queue index, lane index, due, body;
 --     run position-of-building id deadline swept r, r x (queue index, lane index, 'run.node', due) as build has them
@@ -472,28 +472,26 @@ end
 
 -- ended_step: reads from ARGV what an ended step is, as the header of the script has it, and what its transaction does.
 
--- read_shape reads what many steps have in common. wanted are the fields of the run that its nodes look at.
+-- read_shape reads what many steps have in common. waits are the fields of the run that its nodes count down.
 local function read_shape(text)
-  local q, op, node, flags, attempt, rest = string.match(text, '^(%d+) (%a) (%S+) (%S+) (%d+)(.*)$')
-  local shape = {q = tonumber(q), op = op, children = {}, run_keys = 0, extra = 3, wide = string.find(flags, 'w') ~= nil}
+  local q, op, flags, attempt, rest = string.match(text, '^(%d+) (%a) (%S+) (%d+)(.*)$')
+  local node = string.find(flags, 'n', 1, true) ~= nil
+  local joins = string.find(flags, '+', 1, true) ~= nil
+  local shape = {
+    q = tonumber(q), op = op, node = node, joins = joins, mark = op == 'd' and 'd' or 'c' .. attempt, children = {}, waits = {},
+    run_keys = node and not joins and 1 or 0, extra = node and 4 or 3, wide = string.find(flags, 'w') ~= nil,
+    tx = string.find(flags, 'x') ~= nil, journal = string.find(flags, 'j') ~= nil,
+  }
   for flag in string.gmatch(flags, '[oks]') do
     shape[flag] = shape.extra
     shape.extra = shape.extra + 1
   end
-  shape.tx = string.find(flags, 'x') ~= nil
-  if node ~= '-1' then
-    shape.node, shape.joins = node, string.find(flags, '+', 1, true) ~= nil
-    shape.run_keys = shape.joins and 0 or 1
-    shape.ended, shape.mark, shape.output = 's' .. node, op == 'd' and 'd' or 'c' .. attempt, 'o' .. node
-    shape.wanted = {'st', 'left', shape.ended}
-    for child, child_q, child_lane, wait in string.gmatch(rest, '(%d+),(%d+),(%d+),(%d+)') do
-      shape.wanted[#shape.wanted + 1] = 'd' .. child
-      shape.children[#shape.children + 1] = {
-        field = 'd' .. child, name = '.' .. child, q = tonumber(child_q), lane = tonumber(child_lane), wait = tonumber(wait),
-      }
-    end
+  for child, child_q, child_lane, wait in string.gmatch(rest, '(%d+),(%d+),(%d+),(%d+)') do
+    shape.waits[#shape.waits + 1] = 'd' .. child
+    shape.children[#shape.children + 1] = {
+      field = 'd' .. child, name = '.' .. child, q = tonumber(child_q), lane = tonumber(child_lane), wait = tonumber(wait),
+    }
   end
-  shape.journal = string.find(flags, 'j') ~= nil
   shape.keys = shape.run_keys + (shape.journal and 1 or 0)
   return shape
 end
@@ -535,39 +533,52 @@ local haunted = fence(items, nq, ghosts)
 -- read_run: reads runs as their nodes need them, and tells of each node whether it may end. A run is read once for all of its
 -- nodes that stand one behind the other in items, which the script has.
 
--- join adds the fields of one more node to those that are read of a run; positions says where those are that do not stand
--- where a node alone has them.
-local function join(positions, wanted, more)
-  if not positions then
-    positions, wanted = {}, {unpack(wanted)}
-  end
-  for k = 3, #more do
-    if not positions[more[k]] then
-      wanted[#wanted + 1] = more[k]
-      positions[more[k]] = #wanted
+-- ended is the field that says how a node has ended.
+local function ended_field(item)
+  return 's' .. ARGV[item.at + 3]
+end
+
+-- join adds the fields of one more node to those that are read of a run; places says where what nodes wait for is.
+local function join(item, wanted, places)
+  wanted[#wanted + 1] = ended_field(item)
+  item.place = #wanted
+  for _, field in ipairs(item.shape.waits) do
+    if not places[field] then
+      wanted[#wanted + 1] = field
+      places[field] = #wanted
     end
   end
-  return positions, wanted
 end
 
 -- read_run reads the run of an item, for all behind it that are of the same run, and returns the position of the next.
 -- found is what was read: state, left, and then how each node stands and what the dependents wait for.
 local function read_run(from)
-  local key, wanted, positions, i = items[from].key, items[from].shape.wanted, nil, from + 1
-  while items[i] and items[i].key == key do
-    positions, wanted = join(positions, wanted, items[i].shape.wanted)
-    i = i + 1
+  local item, to = items[from], from
+  while items[to + 1] and items[to + 1].key == item.key do
+    to = to + 1
   end
-  local found = redis.call('HMGET', KEYS[key], unpack(wanted))
-  found[2], found.positions = tonumber(found[2]), positions
-  for k = from, i - 1 do
+  local found
+  if to == from then
+    item.place = 3
+    found = redis.call('HMGET', KEYS[item.key], 'st', 'left', ended_field(item), unpack(item.shape.waits))
+  else
+    local wanted, places = {'st', 'left'}, {}
+    for k = from, to do
+      join(items[k], wanted, places)
+    end
+    found = redis.call('HMGET', KEYS[item.key], unpack(wanted))
+    found.places = places
+  end
+  found[2] = tonumber(found[2])
+  for k = from, to do
     items[k].found = found
   end
-  return i
+  return to + 1
 end
 
-local function position(found, field, usual)
-  return found.positions and found.positions[field] or usual
+-- place_of returns where the k-th of what a node counts down was read.
+local function place_of(found, field, k)
+  return found.places and found.places[field] or 3 + k
 end
 
 -- A run that is failing or being cancelled takes no more results: the sweep ends the node. A node without a run, or
@@ -576,7 +587,7 @@ local function check_node(item)
   local found = item.found
   if not found[2] then
     item.reason, item.mark, item.gone = 'lost', 'x', true
-  elseif found[position(found, item.shape.ended, 3)] then
+  elseif found[item.place] then
     item.reason, item.mark = 'cancelled', 'x'
   elseif found[1] ~= 'r' then
     item.reason = 'cancelled'
@@ -751,7 +762,7 @@ local function release(item, found)
   local children = item.shape.children
   for k = 1, #children do
     local child = children[k]
-    local at_child = position(found, child.field, 3 + k)
+    local at_child = place_of(found, child.field, k)
     local left = tonumber(found[at_child])
     if left then
       found[at_child] = left > 1 and NUMBER[left - 1] or ''
@@ -767,14 +778,14 @@ end
 local function end_node(item)
   local shape, found = item.shape, item.found
   found[2] = found[2] - 1
-  change(shape.ended, shape.mark)
+  change(ended_field(item), shape.mark)
   if shape.op == 'd' then
     change('bad', '1')
     judged = true
     return
   end
   if shape.o then
-    change(shape.output, ARGV[item.at + shape.o])
+    change('o' .. ARGV[item.at + 3], ARGV[item.at + shape.o])
   end
   gone[#gone + 1] = item.id
   if shape.wide then
