@@ -247,7 +247,11 @@ var list = []equivalent{
 		"condition: watched or listens -> true",
 		"spares lines that nobody is sent"},
 	{"lib/read_run.lua",
-		"if not positions[more[k]] then",
-		"condition: not positions[more[k]] -> true",
+		"if not places[field] then",
+		"condition: not places[field] -> true",
 		"spares reading a field twice"},
+	{"lib/read_run.lua",
+		"if to == from then",
+		"condition: to == from -> false",
+		"what several nodes of a run take does for one as well, more slowly"},
 }

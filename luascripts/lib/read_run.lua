@@ -37,7 +37,6 @@ local function read_run(from)
     found = redis.call('HMGET', KEYS[item.key], unpack(wanted))
     found.places = places
   end
-  found[2] = tonumber(found[2])
   for k = from, to do
     items[k].found = found
   end
