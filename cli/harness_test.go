@@ -137,7 +137,8 @@ func work(t testing.TB, c *queue.Client, until func(cyclone.StepEvent) bool, def
 	}
 	defer func() { _ = sub.Close() }()
 	w, err := worker.New(c, worker.Config{
-		Queues: worker.Queues("mail", "imports", "slow"), Lease: time.Second, ShutdownGrace: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+		Concurrency: 1, // one after the other, so that what is listed by its end has one order
+		Queues:      worker.Queues("mail", "imports", "slow"), Lease: time.Second, ShutdownGrace: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ func TestWorkers(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 		text := e.ok(t, "workers")
-		for _, says := range []string{w.ID, "1 of 100", "mail, imports, slow", "slow", run.ID().String()} {
+		for _, says := range []string{w.ID, "1 of 1 ", "mail, imports, slow", "slow", run.ID().String()} {
 			if !strings.Contains(text, says) {
 				t.Errorf("%q is missing in\n%s", says, text)
 			}
